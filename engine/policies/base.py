@@ -1,0 +1,143 @@
+"""What a model-free CEO is, and how one is found by name and bound by hash.
+
+A policy is a class with a ``name``, a ``version``, a pydantic model of its parameters, and a pure
+``decide``. Other people's policies register in the entry point group ``ceo_arena.policies``::
+
+    [project.entry-points."ceo_arena.policies"]
+    my-policy = "my_package.my_module:MyPolicy"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from engine.decision import CompanyDecision
+from engine.observation import Observation
+from manifests.canonical import digest
+from manifests.errors import InputError
+
+ENTRY_POINT_GROUP: Final = "ceo_arena.policies"
+
+
+class Parameters(BaseModel):
+    """Base of every policy's parameters: strict, frozen, no unknown fields. Amounts are daily
+    integer cents.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Policy(ABC):
+    """A deterministic CEO. Equal observations must give equal decisions, whatever was decided
+    before.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    parameters_type: ClassVar[type[Parameters]] = Parameters
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+
+    @property
+    def identity(self) -> str:
+        """Name, version and the first 12 hex digits of the parameters' digest."""
+        parameters_digest = digest(self.parameters.model_dump(mode="json")).removeprefix("sha256:")
+        return f"{self.name}-{self.version}-{parameters_digest[:12]}"
+
+    @property
+    def code_digest(self) -> str:
+        """``sha256:<hex>`` of the source file that defines the policy; bound in the manifest."""
+        source = inspect.getsourcefile(type(self))
+        if source is None:
+            raise InputError(
+                f"policy {self.name!r} has no source file, so it cannot be bound by hash",
+                remedy="install the package that registers it with its Python source",
+            )
+        return "sha256:" + hashlib.sha256(Path(source).read_bytes()).hexdigest()
+
+    @abstractmethod
+    def decide(self, observation: Observation) -> CompanyDecision:
+        """The decision for the boundary that ``observation`` shows."""
+
+    def hold(self, observation: Observation, **changes: Any) -> CompanyDecision:
+        """A decision for this boundary that changes only what ``changes`` names."""
+        return CompanyDecision(
+            company_id=observation.company_id, world_version=observation.world_version, **changes
+        )
+
+
+@cache
+def _registered() -> Mapping[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(
+        entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)
+    ):
+        if point.name in found and found[point.name].value != point.value:
+            raise InputError(
+                f"two packages register the policy {point.name!r}: {found[point.name].value} and {point.value}",
+                remedy="uninstall one of them, or rename its entry point",
+            )
+        found[point.name] = point
+    return found
+
+
+def policy_names() -> list[str]:
+    """The names of all registered policies, sorted."""
+    return sorted(_registered())
+
+
+def policy_type(name: str) -> type[Policy]:
+    """The registered policy class of that name. Raises InputError for an unknown or unusable
+    one.
+    """
+    point = _registered().get(name)
+    if point is None:
+        raise InputError(
+            f"unknown policy {name!r}",
+            remedy=f"registered policies: {', '.join(policy_names()) or 'none'}",
+        )
+    try:
+        loaded = point.load()
+    except (
+        Exception
+    ) as error:  # the code belongs to someone else: whatever it raises is reported, not passed on
+        raise InputError(
+            f"policy {name!r} cannot be loaded from {point.value}: {error!r}",
+            remedy="repair or uninstall it",
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Policy)):
+        raise InputError(
+            f"policy {name!r} ({point.value}) is not a subclass of engine.policies.base.Policy",
+            remedy="derive it from Policy",
+        )
+    return loaded
+
+
+def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
+    """A policy with validated parameters. Raises InputError naming the parameter and what was
+    received.
+    """
+    kind = policy_type(name)
+    try:
+        return kind(kind.parameters_type.model_validate(dict(parameters)))
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(part) for part in problem['loc']) or 'parameters'}: {problem['msg']}, "
+            f"received {problem['input']!r}"
+            for problem in error.errors()
+        ]
+        known = ", ".join(kind.parameters_type.model_fields) or "none"
+        raise InputError(
+            f"parameters of policy {name!r}: " + "; ".join(lines),
+            remedy=f"known parameters: {known}",
+        ) from None

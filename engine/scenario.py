@@ -1,0 +1,397 @@
+"""A scenario: every number of the market as frozen, validated data with a digest (market.md).
+
+Rules read their parameters from here and hold no literal of their own. Money is in integer cents,
+rates are per day, shares of money are integer basis points so that they are exact. Segments,
+products and channels stand in identifier order, because that order decides who gets the last unit
+of capacity (market.md section 1).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from manifests.canonical import digest
+from manifests.errors import InputError
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")]
+Cents = Annotated[int, Field(ge=0)]
+Units = Annotated[int, Field(ge=0)]
+Days = Annotated[int, Field(ge=1)]
+BasisPoints = Annotated[int, Field(ge=0, le=10_000)]
+Nonnegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Data(BaseModel):
+    """Strict and frozen: an unknown field, a wrong type, NaN or infinity is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Macro(_Data):
+    """Mean-reverting macro index m (section 2)."""
+
+    mean: Positive
+    reversion: Share
+    volatility: Nonnegative
+    floor: Positive
+    response_floor: Positive
+
+
+class Phase(_Data):
+    """One market phase z; ``mix`` is omega_hz by segment (section 2)."""
+
+    id: Identifier
+    demand: Positive
+    mix: dict[Identifier, Positive]
+    price_weight: Positive
+    quality_weight: Positive
+    service_weight: Positive
+    quality_shift: float
+
+
+class Phases(_Data):
+    """The phase chain; ``mean_days`` null means that the initial phase never ends (section 2)."""
+
+    initial: Identifier
+    mean_days: Annotated[float, Field(ge=1)] | None
+    states: tuple[Phase, ...]
+
+
+class QualityTrend(_Data):
+    """Growth of the quality that customers expect: min(cap, per_day * t) (section 2)."""
+
+    per_day: Nonnegative
+    cap: Nonnegative
+
+
+class Segment(_Data):
+    """One consumer segment h (section 2)."""
+
+    id: Identifier
+    label: str
+    baseline_demand: Positive
+    reference_price_cents: Annotated[int, Field(gt=0)]
+    price_weight: Positive
+    quality_weight: Nonnegative
+    service_weight: Nonnegative
+    awareness_weight: Nonnegative
+    loyalty_weight: Nonnegative
+    outside_utility: float
+    expected_quality: Positive
+    service_target_days: Positive
+    seasonal_amplitude: Annotated[float, Field(ge=0, lt=1)]
+    seasonal_period_days: Positive
+    macro_sensitivity: Nonnegative
+    product_match: dict[Identifier, float]
+    channel_effect: dict[Identifier, Nonnegative]
+
+
+class Product(_Data):
+    """One product line j (section 2)."""
+
+    id: Identifier
+    base_quality: Positive
+    initial_price_cents: Cents
+    purchase_cost_cents: Annotated[int, Field(gt=0)]
+    liquidation_value_cents: Cents
+    holding_cost_cents: Cents
+    initial_stock: Units
+    initial_reorder_target: Units
+    procurement_days: Days
+
+
+class CapacityTier(_Data):
+    """One capacity tier; ``capital_cents`` is cumulative from tier 0 (section 2)."""
+
+    units_per_day: Units
+    overhead_cents: Cents
+    capital_cents: Cents
+    construction_days: Days
+
+
+class Capacity(_Data):
+    """Capacity ladder, downsizing and cancellation terms (section 5)."""
+
+    tiers: tuple[CapacityTier, ...]
+    downsizing_fee_cents: Cents
+    downsizing_days: Days
+    cancellation_fee_basis_points: BasisPoints
+    cancellation_retention_basis_points: BasisPoints
+
+
+class Advertising(_Data):
+    """Impact, shared attention and goodwill (section 4)."""
+
+    base_cents: Annotated[int, Field(gt=0)]
+    exponent: Positive
+    outside_attention: Positive
+    goodwill_decay: Share
+    attention_gain: Nonnegative
+    initial_awareness: Annotated[float, Field(ge=0, lt=1)]
+    awareness_floor: Positive
+
+
+class Knowledge(_Data):
+    """Development spend to knowledge to quality (section 4)."""
+
+    development_yield: Positive
+    maturation_days: Days
+    depreciation: Share
+    quality_gain: Nonnegative
+    scale_cents: Annotated[int, Field(gt=0)]
+
+
+class InnovationTier(_Data):
+    """One innovation project tier; gain is the company total over all products (section 4)."""
+
+    cost_cents: Cents
+    median_days: Days
+    expected_gain_cents: Annotated[int, Field(gt=0)]
+
+
+class Innovation(_Data):
+    """Innovation projects; ``max_pending`` null means no limit (section 4)."""
+
+    tiers: tuple[InnovationTier, ...]
+    duration_log_sd: Nonnegative
+    gain_log_sd: Nonnegative
+    max_pending: Annotated[int, Field(ge=1)] | None
+
+
+class Choice(_Data):
+    """Logit stabilization and same-day switching (section 3)."""
+
+    utility_floor: Annotated[float, Field(lt=0)]
+    switching_share: Share
+
+
+class Tenders(_Data):
+    """Enterprise tenders (section 6)."""
+
+    interval_days: Days
+    bidding_days: Days
+    delivery_days: Days
+    size_units: Annotated[int, Field(gt=0)]
+    minimum_share: Share
+    maximum_share: Share
+    quality_margin: Nonnegative
+    reservation_markup: Positive
+    penalty_basis_points: BasisPoints
+
+
+class Service(_Data):
+    """Failures, support, satisfaction and loyalty (section 7)."""
+
+    failure_floor: Share
+    failure_base: Share
+    reliability_scale_cents: Annotated[int, Field(gt=0)]
+    utilization_knee: Nonnegative
+    utilization_factor: Nonnegative
+    failure_cost_cents: Cents
+    ticket_rate: Nonnegative
+    tickets_per_failure: Nonnegative
+    support_tickets: Nonnegative
+    support_base_cents: Annotated[int, Field(gt=0)]
+    price_penalty: Nonnegative
+    wait_penalty: Nonnegative
+    loss_aversion: Positive
+    satisfaction_memory: Share
+    loyalty_memory: Share
+    abandonment: Share
+
+
+class ResearchLevel(_Data):
+    """One level of paid market research (section 8)."""
+
+    cost_cents: Cents
+    delay_days: Days
+    log_sd: Positive
+
+
+class Information(_Data):
+    """Research, beliefs and the delayed public signal (section 8)."""
+
+    research_levels: tuple[ResearchLevel, ...]
+    signal_delay_days: Days
+    prior_variation: Positive
+    quality_prior_mean: Positive
+    quality_prior_variance: Positive
+    belief_drift: Nonnegative
+    denominator_floor: Positive
+
+
+class Scenario(_Data):
+    """A complete market definition. ``digest`` identifies it; two equal scenarios have equal
+    digests.
+    """
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=80)]
+    horizon_days: Annotated[int, Field(ge=1, le=100_000)]
+    window_days: Days
+    initial_cash_cents: Cents
+    initial_capacity_tier: Annotated[int, Field(ge=0)]
+    macro: Macro
+    phases: Phases
+    quality_trend: QualityTrend
+    segments: tuple[Segment, ...]
+    products: tuple[Product, ...]
+    channels: tuple[Identifier, ...]
+    capacity: Capacity
+    advertising: Advertising
+    knowledge: Knowledge
+    innovation: Innovation
+    choice: Choice
+    tenders: Tenders
+    service: Service
+    information: Information
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        segments = _ordered("segments", [segment.id for segment in self.segments])
+        products = _ordered("products", [product.id for product in self.products])
+        channels = _ordered("channels", list(self.channels))
+        phases = [phase.id for phase in self.phases.states]
+        if len(set(phases)) != len(phases):
+            raise ValueError("phases.states: each id may occur once")
+        if self.phases.initial not in phases:
+            raise ValueError(f"phases.initial: {self.phases.initial!r} is none of {phases}")
+        for phase in self.phases.states:
+            _same_keys(f"phases.states.{phase.id}.mix", phase.mix, segments)
+        for segment in self.segments:
+            _same_keys(f"segments.{segment.id}.product_match", segment.product_match, products)
+            _same_keys(f"segments.{segment.id}.channel_effect", segment.channel_effect, channels)
+        self._consistent_expectations()
+        self._consistent_ladders()
+        return self
+
+    def _consistent_expectations(self) -> None:
+        for phase in self.phases.states:
+            for segment in self.segments:
+                if segment.expected_quality + phase.quality_shift <= 0:
+                    raise ValueError(
+                        f"phases.states.{phase.id}.quality_shift: makes the expected quality of "
+                        f"segment {segment.id} zero or negative"
+                    )
+
+    def _consistent_ladders(self) -> None:
+        tiers = self.capacity.tiers
+        if not tiers:
+            raise ValueError("capacity.tiers: at least tier 0 is needed")
+        if any(low.capital_cents > high.capital_cents for low, high in pairwise(tiers)):
+            raise ValueError(
+                "capacity.tiers: capital_cents is cumulative and may not fall from tier to tier"
+            )
+        if self.initial_capacity_tier >= len(tiers):
+            raise ValueError(f"initial_capacity_tier: tiers are 0..{len(tiers) - 1}")
+        if self.tenders.minimum_share > self.tenders.maximum_share:
+            raise ValueError("tenders.minimum_share: may not exceed maximum_share")
+        if self.service.failure_floor > self.service.failure_base:
+            raise ValueError("service.failure_floor: may not exceed failure_base")
+
+    @cached_property
+    def digest(self) -> str:
+        """``sha256:<hex>`` over the canonical JSON of all parameters."""
+        return digest(self.model_dump(mode="json"))
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @cached_property
+    def product_ids(self) -> tuple[str, ...]:
+        return tuple(product.id for product in self.products)
+
+    @cached_property
+    def segment_ids(self) -> tuple[str, ...]:
+        return tuple(segment.id for segment in self.segments)
+
+    @cached_property
+    def windows(self) -> int:
+        """Number of decision windows: 72 for 500 days of seven (the last has three)."""
+        return -(-self.horizon_days // self.window_days)
+
+    @cached_property
+    def initial_value_cents(self) -> int:
+        """V_0: initial cash plus initial stock at liquidation value (evaluation.md section 2)."""
+        stock = sum(
+            product.initial_stock * product.liquidation_value_cents for product in self.products
+        )
+        return self.initial_cash_cents + stock
+
+    def with_horizon(self, days: int) -> Scenario:
+        """The same market for ``days`` days; validated like any other."""
+        return Scenario.model_validate(self.model_dump() | {"horizon_days": days})
+
+    def to_json(self) -> str:
+        """The scenario as an editable JSON document."""
+        return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+
+
+def _ordered(place: str, identifiers: list[str]) -> set[str]:
+    if not identifiers:
+        raise ValueError(f"{place}: at least one is needed")
+    if identifiers != sorted(set(identifiers)):
+        raise ValueError(f"{place}: must be unique and in identifier order, got {identifiers}")
+    return set(identifiers)
+
+
+def _same_keys(place: str, mapping: dict[str, float], expected: set[str]) -> None:
+    if set(mapping) != expected:
+        raise ValueError(f"{place}: needs exactly {sorted(expected)}, got {sorted(mapping)}")
+
+
+def parse_scenario(data: Any, source: str) -> Scenario:
+    """Validate decoded JSON. Raises InputError with one line per problem; ``source`` names the
+    document.
+    """
+    try:
+        return Scenario.model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(part) for part in problem['loc']) or 'scenario'}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise InputError(
+            f"{source} is not a valid scenario:\n" + "\n".join(f"  - {line}" for line in lines),
+            remedy="`ceo-arena scenario show` prints a complete one to start from",
+        ) from None
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Read and validate a scenario file (JSON, UTF-8). Raises InputError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot read scenario file {path}: {error}", remedy="check the path"
+        ) from None
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is not JSON: {error}", remedy="`ceo-arena scenario show` prints a complete one"
+        ) from None
+    return parse_scenario(data, str(path))
+
+
+def default_scenario() -> Scenario:
+    """The evaluated market with every number of market.md."""
+    text = (
+        resources.files("engine").joinpath("data/default_scenario.json").read_text(encoding="utf-8")
+    )
+    return parse_scenario(json.loads(text), "the default scenario")
