@@ -135,16 +135,16 @@ class CompanyDay(_Record):
 
     seat: int
     opening_cash_cents: int
-    closing_cash_cents: int
     ledger: Ledger
     products: list[ProductDay]
     segments: list[SegmentDay]
-    capacity_units: int
-    support_queue: int
-    queued_units: int
-    exited: bool
     reports: list[ResearchReport]
     completions: list[Completion]
+    capacity_units: int = 0
+    support_queue: int = 0
+    queued_units: int = 0
+    closing_cash_cents: int = 0
+    exited: bool = False
 
     @property
     def fulfilled_units(self) -> int:

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
+from pydantic.dataclasses import dataclass
 
 from manifests.canonical import digest
 from manifests.errors import InputError
@@ -37,13 +38,12 @@ Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Data(BaseModel):
-    """Strict and frozen: an unknown field, a wrong type, NaN or infinity is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+"""An unknown field, a wrong type, NaN or infinity is an error."""
 
 
-class Macro(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Macro:
     """Mean-reverting macro index m (section 2)."""
 
     mean: Positive
@@ -53,7 +53,8 @@ class Macro(_Data):
     response_floor: Positive
 
 
-class Phase(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Phase:
     """One market phase z; ``mix`` is omega_hz by segment (section 2)."""
 
     id: Identifier
@@ -65,7 +66,8 @@ class Phase(_Data):
     quality_shift: float
 
 
-class Phases(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Phases:
     """The phase chain; ``mean_days`` null means that the initial phase never ends (section 2)."""
 
     initial: Identifier
@@ -73,14 +75,16 @@ class Phases(_Data):
     states: tuple[Phase, ...]
 
 
-class QualityTrend(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class QualityTrend:
     """Growth of the quality that customers expect: min(cap, per_day * t) (section 2)."""
 
     per_day: Nonnegative
     cap: Nonnegative
 
 
-class Segment(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Segment:
     """One consumer segment h (section 2)."""
 
     id: Identifier
@@ -102,7 +106,8 @@ class Segment(_Data):
     channel_effect: dict[Identifier, Nonnegative]
 
 
-class Product(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Product:
     """One product line j (section 2)."""
 
     id: Identifier
@@ -116,7 +121,8 @@ class Product(_Data):
     procurement_days: Days
 
 
-class CapacityTier(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class CapacityTier:
     """One capacity tier; ``capital_cents`` is cumulative from tier 0 (section 2)."""
 
     units_per_day: Units
@@ -125,7 +131,8 @@ class CapacityTier(_Data):
     construction_days: Days
 
 
-class Capacity(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Capacity:
     """Capacity ladder, downsizing and cancellation terms (section 5)."""
 
     tiers: tuple[CapacityTier, ...]
@@ -135,7 +142,8 @@ class Capacity(_Data):
     cancellation_retention_basis_points: BasisPoints
 
 
-class Advertising(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Advertising:
     """Impact, shared attention and goodwill (section 4)."""
 
     base_cents: Annotated[int, Field(gt=0)]
@@ -147,7 +155,8 @@ class Advertising(_Data):
     awareness_floor: Positive
 
 
-class Knowledge(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Knowledge:
     """Development spend to knowledge to quality (section 4)."""
 
     development_yield: Positive
@@ -157,7 +166,8 @@ class Knowledge(_Data):
     scale_cents: Annotated[int, Field(gt=0)]
 
 
-class InnovationTier(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class InnovationTier:
     """One innovation project tier; gain is the company total over all products (section 4)."""
 
     cost_cents: Cents
@@ -165,7 +175,8 @@ class InnovationTier(_Data):
     expected_gain_cents: Annotated[int, Field(gt=0)]
 
 
-class Innovation(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Innovation:
     """Innovation projects; ``max_pending`` null means no limit (section 4)."""
 
     tiers: tuple[InnovationTier, ...]
@@ -174,14 +185,16 @@ class Innovation(_Data):
     max_pending: Annotated[int, Field(ge=1)] | None
 
 
-class Choice(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Choice:
     """Logit stabilization and same-day switching (section 3)."""
 
     utility_floor: Annotated[float, Field(lt=0)]
     switching_share: Share
 
 
-class Tenders(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Tenders:
     """Enterprise tenders (section 6)."""
 
     interval_days: Days
@@ -195,7 +208,8 @@ class Tenders(_Data):
     penalty_basis_points: BasisPoints
 
 
-class Service(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Service:
     """Failures, support, satisfaction and loyalty (section 7)."""
 
     failure_floor: Share
@@ -216,7 +230,8 @@ class Service(_Data):
     abandonment: Share
 
 
-class ResearchLevel(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class ResearchLevel:
     """One level of paid market research (section 8)."""
 
     cost_cents: Cents
@@ -224,7 +239,8 @@ class ResearchLevel(_Data):
     log_sd: Positive
 
 
-class Information(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Information:
     """Research, beliefs and the delayed public signal (section 8)."""
 
     research_levels: tuple[ResearchLevel, ...]
@@ -236,7 +252,8 @@ class Information(_Data):
     denominator_floor: Positive
 
 
-class Scenario(_Data):
+@dataclass(frozen=True, config=_STRICT)
+class Scenario:
     """A complete market definition. ``digest`` identifies it; two equal scenarios have equal
     digests.
     """
@@ -307,7 +324,7 @@ class Scenario(_Data):
     @cached_property
     def digest(self) -> str:
         """``sha256:<hex>`` over the canonical JSON of all parameters."""
-        return digest(self.model_dump(mode="json"))
+        return digest(self.to_data())
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -335,11 +352,19 @@ class Scenario(_Data):
 
     def with_horizon(self, days: int) -> Scenario:
         """The same market for ``days`` days; validated like any other."""
-        return Scenario.model_validate(self.model_dump() | {"horizon_days": days})
+        return parse_scenario(self.to_data() | {"horizon_days": days}, "the scenario")
 
     def to_json(self) -> str:
         """The scenario as an editable JSON document."""
-        return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+        return json.dumps(self.to_data(), indent=2) + "\n"
+
+    def to_data(self) -> dict[str, Any]:
+        """All parameters as JSON values; :func:`parse_scenario` is the inverse."""
+        data: dict[str, Any] = _adapter.dump_python(self, mode="json")
+        return data
+
+
+_adapter: TypeAdapter[Scenario] = TypeAdapter(Scenario)
 
 
 def _ordered(place: str, identifiers: list[str]) -> set[str]:
@@ -360,7 +385,7 @@ def parse_scenario(data: Any, source: str) -> Scenario:
     document.
     """
     try:
-        return Scenario.model_validate_json(json.dumps(data))
+        return _adapter.validate_json(json.dumps(data))
     except ValidationError as error:
         lines = [
             f"{'.'.join(str(part) for part in problem['loc']) or 'scenario'}: {problem['msg']}"

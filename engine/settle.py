@@ -28,6 +28,7 @@ from engine.rules.capacity import complete_capacity_change
 from engine.rules.choice import serve_new_demand
 from engine.rules.conditions import advance_conditions, conditions_of, signal_of
 from engine.rules.fulfilment import (
+    book_sales,
     charge_holding,
     receive_shipments,
     replenish,
@@ -139,6 +140,7 @@ def _settle_day(
     awards = award_closing_tenders(today)
     opened = _open_todays_tender(today)
     for company in companies:
+        book_sales(today, company)
         update_service(today, company)
         expire_overdue_orders(today, company)
         replenish(today, company)
@@ -193,16 +195,11 @@ def _open_books(
     scenario: Scenario, seat: int, opening_cash: int, flows: Ledger | None
 ) -> CompanyDay:
     return CompanyDay(
-        seat=seat,
-        opening_cash_cents=opening_cash,
-        closing_cash_cents=opening_cash,
+        seat,
+        opening_cash,
         ledger=flows or Ledger(),
         products=[ProductDay() for _ in scenario.products],
         segments=[SegmentDay() for _ in scenario.segments],
-        capacity_units=0,
-        support_queue=0,
-        queued_units=0,
-        exited=False,
         reports=[],
         completions=[],
     )

@@ -97,7 +97,7 @@ def _allocate(today: Today, segment: int, opportunities: int) -> int:
         satisfied = []
         for offer, count in zip(offers, counts, strict=True):
             company, product, _, _ = offer
-            unmet = fulfil_consumer(today, company, segment, product, count) if count else 0
+            unmet = fulfil_consumer(company, segment, product, count) if count else 0
             if unmet:
                 left += _switch(today, company, segment, product, unmet)
             elif company.firm.stock[product]:

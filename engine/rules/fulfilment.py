@@ -27,7 +27,7 @@ def serve_existing_orders(today: Today, company: Company) -> None:
         if company.capacity_left <= 0:
             break
         if order.segment is None:
-            _deliver_enterprise(today, company, order)
+            _deliver_enterprise(company, order)
         else:
             usable = firm.stock[order.product] - firm.reserved[order.product]
             units = min(order.units, usable, company.capacity_left)
@@ -35,7 +35,7 @@ def serve_existing_orders(today: Today, company: Company) -> None:
                 order.units -= units
                 wait = today.day - order.entered_day
                 _sell_consumer(
-                    today, company, order.segment, order.product, units, order.price_cents, wait
+                    company, order.segment, order.product, units, order.price_cents, wait
                 )
     firm.queue = [order for order in firm.queue if order.units]
 
@@ -53,18 +53,18 @@ def _abandon(today: Today, company: Company) -> None:
                 company.record.products[order.product].abandoned_units += gone
 
 
-def fulfil_consumer(today: Today, company: Company, segment: int, product: int, units: int) -> int:
+def fulfil_consumer(company: Company, segment: int, product: int, units: int) -> int:
     """Serve new consumer units at the effective price as far as stock and capacity go; returns
     the unmet units.
     """
     firm = company.firm
     usable = firm.stock[product] - firm.reserved[product]
     served = min(units, usable, company.capacity_left)
-    record = company.record.products[product]
-    record.orders += units
-    record.stockouts += units - served
+    line = company.record.products[product]
+    line.orders += units
+    line.stockouts += units - served
     if served > 0:
-        _sell_consumer(today, company, segment, product, served, company.prices[product], 0)
+        _sell_consumer(company, segment, product, served, company.prices[product], 0)
     return units - served
 
 
@@ -80,7 +80,6 @@ def backlog_consumer(
 
 
 def _sell_consumer(
-    today: Today,
     company: Company,
     segment: int,
     product: int,
@@ -88,7 +87,7 @@ def _sell_consumer(
     price_cents: int,
     wait_days: int,
 ) -> None:
-    revenue = _hand_over(today, company, product, units, price_cents)
+    revenue = _hand_over(company, product, units, price_cents)
     seen = company.record.segments[segment]
     seen.fulfilled_units += units
     seen.paid_cents += revenue
@@ -96,28 +95,35 @@ def _sell_consumer(
     seen.quality_units += units * company.quality[product]
 
 
-def _deliver_enterprise(today: Today, company: Company, order: Order) -> None:
+def _deliver_enterprise(company: Company, order: Order) -> None:
     """Deliver from the order's own reservation, which covers all its open units."""
     units = min(order.units, company.capacity_left)
     order.units -= units
     company.firm.reserved[order.product] -= units
     company.record.products[order.product].enterprise_units += units
-    _hand_over(today, company, order.product, units, order.price_cents)
+    _hand_over(company, order.product, units, order.price_cents)
 
 
-def _hand_over(today: Today, company: Company, product: int, units: int, price_cents: int) -> int:
-    """Units leave stock and take capacity; revenue is booked now and returned."""
-    firm, record = company.firm, company.record
-    firm.stock[product] -= units
+def _hand_over(company: Company, product: int, units: int, price_cents: int) -> int:
+    """Units leave stock and take capacity; returns their revenue."""
+    company.firm.stock[product] -= units
     company.capacity_left -= units
     revenue = units * price_cents
-    firm.cash_cents += revenue
-    record.ledger.revenue_cents += revenue
-    line = record.products[product]
+    line = company.record.products[product]
     line.fulfilled_units += units
     line.revenue_cents += revenue
-    line.cogs_cents += units * today.scenario.products[product].purchase_cost_cents
     return revenue
+
+
+def book_sales(today: Today, company: Company) -> None:
+    """Book the revenue of all units fulfilled today, before anything is bought from it."""
+    revenue = 0
+    products = today.scenario.products
+    for product, line in enumerate(company.record.products):
+        revenue += line.revenue_cents
+        line.cogs_cents = line.fulfilled_units * products[product].purchase_cost_cents
+    company.firm.cash_cents += revenue
+    company.record.ledger.revenue_cents = revenue
 
 
 def replenish(today: Today, company: Company) -> None:

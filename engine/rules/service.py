@@ -83,17 +83,15 @@ def _update_standing(
     experience = _experience(today, record, segment, congestion, pressure)
     if experience < 0.0:
         experience *= service.loss_aversion
+    experience = min(1.0, max(-1.0, experience))
     memory = service.satisfaction_memory
-    satisfaction = _clip(
-        memory * firm.satisfaction[segment] + (1.0 - memory) * _clip(experience, -1.0), -1.0
-    )
+    satisfaction = memory * firm.satisfaction[segment] + (1.0 - memory) * experience
+    satisfaction = min(1.0, max(-1.0, satisfaction))
     firm.satisfaction[segment] = record.satisfaction = satisfaction
     if record.fulfilled_units:
         memory = service.loyalty_memory
-        pleased = max(0.0, satisfaction)
-        firm.loyalty[segment] = _clip(
-            memory * firm.loyalty[segment] + (1.0 - memory) * pleased, 0.0
-        )
+        loyalty = memory * firm.loyalty[segment] + (1.0 - memory) * max(0.0, satisfaction)
+        firm.loyalty[segment] = min(1.0, max(0.0, loyalty))
     record.loyalty = firm.loyalty[segment]
 
 
@@ -115,9 +113,5 @@ def _experience(
     if price_excess > 0.0:
         quality_gap -= service.price_penalty * price_excess
     wait = record.wait_unit_days / units
-    delay = math.log(1.0 + (max(wait, congestion)) / terms.service_target_days)
+    delay = math.log(1.0 + max(wait, congestion) / terms.service_target_days)
     return quality_gap - service.wait_penalty * delay - record.failures / units - pressure
-
-
-def _clip(value: float, lowest: float) -> float:
-    return 1.0 if value > 1.0 else max(value, lowest)

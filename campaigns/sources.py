@@ -1,0 +1,69 @@
+"""Finding and reading campaign files: those of the library by name, all others by path."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from campaigns.problems import listed, suggestion
+from manifests.errors import InputError
+
+LIBRARY: Final = Path(__file__).parent / "library"
+SUFFIX: Final = ".toml"
+
+
+def library_names() -> tuple[str, ...]:
+    """The names of the campaigns that come with the project, sorted."""
+    return tuple(sorted(path.stem for path in LIBRARY.glob(f"*{SUFFIX}")))
+
+
+def campaign_path(reference: str | Path, base: Path = Path(), wanted_by: str = "") -> Path:
+    """The file that a reference means.
+
+    A text with a slash or with the ending `.toml`, and every Path, is a path, relative to `base`;
+    any other text is the name of a library campaign. `wanted_by` names the place that holds the
+    reference.
+
+    Raises:
+        InputError: the library has no campaign of this name.
+    """
+    if isinstance(reference, Path) or reference.endswith(SUFFIX) or {"/", "\\"} & set(reference):
+        return base / reference
+    names = library_names()
+    if reference in names:
+        return LIBRARY / f"{reference}{SUFFIX}"
+    raise InputError(
+        f'{wanted_by}unknown campaign "{reference}": the library has {listed(names)}.',
+        f"{suggestion(reference, names)}"
+        f"A file of your own is given by its path, such as ./{reference or 'campaign'}{SUFFIX}.",
+    )
+
+
+def source_name(path: Path) -> str:
+    """How messages call a campaign file."""
+    return f"library campaign {path.stem}" if path.parent == LIBRARY else str(path)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Raises:
+        InputError: the file cannot be read, is not UTF-8, or is not TOML (with line and column).
+    """
+    name = source_name(path)
+    try:
+        return tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(
+            f"{name}: the campaign file cannot be read: {reason}.",
+            f"Check the path and its permissions, or name a library campaign: "
+            f"{listed(library_names())}.",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: byte {error.start} is not UTF-8 text.", "Save the campaign file as UTF-8."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{name}: not valid TOML: {error}.", "Correct the file at the place named."
+        ) from error

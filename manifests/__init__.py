@@ -1,0 +1,1 @@
+"""The shared words of provenance: canonical bytes, digests, manifests, fingerprints, errors."""

@@ -1,0 +1,238 @@
+"""The campaign manifest: everything that decides a campaign's results, frozen before the first run.
+
+A manifest has two parts. `decisive` holds what decides results; its digest is the plan hash, so
+that anyone with the same campaign file and the same package arrives at the same hash. `provenance`
+holds what is worth knowing and decides nothing. The parts speak plain JSON where the content
+belongs to another package: a scenario is bound by value and digest without this module knowing
+what a scenario is.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from manifests.canonical import LARGEST_INTEGER, digest, parse_json
+from manifests.errors import IntegrityError
+from manifests.fingerprints import SourceFingerprint
+from manifests.validation import input_error
+
+FORMAT: Final = "ceos-manifest-v1"
+
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+Name = Annotated[str, StringConstraints(min_length=1)]
+Seat = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+Ordinal = Annotated[int, Field(ge=0)]
+JsonObject = dict[str, JsonValue]
+
+
+class _Bound(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Versions(_Bound):
+    """The contracts that a campaign is played under, and the package that plays it."""
+
+    economy: Name
+    decision: Name
+    runtime: Name
+    campaign_plan: Name
+    package: Name
+
+
+class PolicyCandidate(_Bound):
+    """A CEO without a model: a registered policy with its parameters.
+
+    `identity` is the name the policy gives itself, parameters included; `code` is the digest of
+    its source.
+    """
+
+    kind: Literal["policy"] = "policy"
+    id: Name
+    seat: Seat | None = None
+    policy: Name
+    parameters: JsonObject
+    identity: Name
+    code: Digest
+
+
+class ModelCandidate(_Bound):
+    """A CEO that is a language model: its route by value, without credentials and endpoint."""
+
+    kind: Literal["model"] = "model"
+    id: Name
+    seat: Seat | None = None
+    route: JsonObject
+    route_identity: Digest
+
+
+class SearchWinner(_Bound):
+    """Who wins a search: one of the candidates `among`, by ids in the order that settles ties.
+
+    Runs name it in the seat that waits for the winner.
+    """
+
+    kind: Literal["search-winner"] = "search-winner"
+    id: Name
+    seat: None = None
+    among: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+Candidate = Annotated[PolicyCandidate | ModelCandidate | SearchWinner, Field(discriminator="kind")]
+
+
+class PlannedRun(_Bound):
+    """One run of the matrix: `seats` maps each seat, 1..n without a gap, to a candidate's id."""
+
+    id: Name
+    position: Ordinal
+    seed: Seed
+    group: Name
+    repeat: Ordinal
+    lineup: Name
+    seats: dict[Seat, Name]
+
+
+class Decisive(_Bound):
+    """Everything that decides results. Seeds and runs stand in the order of the plan.
+
+    `random_streams` is a fingerprint of a few draws of each distribution; `limits` holds only
+    limits that can change a result. Candidates sit in the panel by `seat`; baselines have none of
+    their own.
+    """
+
+    versions: Versions
+    release: Name
+    scenario: JsonObject
+    scenario_digest: Digest
+    horizon_days: Annotated[int, Field(ge=1)]
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)]
+    candidates: tuple[Candidate, ...]
+    baselines: tuple[Candidate, ...]
+    runs: tuple[PlannedRun, ...]
+    recovery_policy: Name
+    limits: JsonObject
+    sources: SourceFingerprint
+    libraries: dict[str, str]
+    random_streams: Digest
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if digest(self.scenario) != self.scenario_digest:
+            raise ValueError("scenario_digest is not the digest of the scenario")
+        if digest(self.sources.files) != self.sources.overall:
+            raise ValueError("sources.overall is not the digest of sources.files")
+        known = [candidate.id for candidate in (*self.candidates, *self.baselines)]
+        _once("candidate", known)
+        _once("seat", (candidate.seat for candidate in self.candidates if candidate.seat))
+        _once("seed", self.seeds)
+        _once("run", (run.id for run in self.runs))
+        for candidate in (*self.candidates, *self.baselines):
+            _check_search(candidate, known)
+        for position, run in enumerate(self.runs):
+            _check_run(run, position, self.seeds, known)
+        return self
+
+
+class Provenance(_Bound):
+    """What is recorded beside the plan: who wrote the manifest when and where; none of it decides.
+
+    `limits` holds the limits that change no result, such as how many runs are active at once;
+    `definition` is the campaign file as it was understood, with its labels and notes.
+    """
+
+    campaign: Name
+    created_at: AwareDatetime
+    host: str
+    interpreter: dict[str, str]
+    note: str = ""
+    limits: JsonObject = Field(default_factory=dict)
+    definition: JsonObject = Field(default_factory=dict)
+
+
+class CampaignManifest(_Bound):
+    """A frozen manifest; one whose `plan_hash` is not that of its content cannot be made.
+
+    Raises:
+        IntegrityError: the plan hash does not fit.
+    """
+
+    format: Literal["ceos-manifest-v1"] = FORMAT
+    plan_hash: Digest
+    decisive: Decisive
+    provenance: Provenance
+
+    @model_validator(mode="after")
+    def _own_hash(self) -> Self:
+        actual = plan_hash(self.decisive)
+        if actual != self.plan_hash:
+            raise IntegrityError(
+                f"The manifest says plan hash {self.plan_hash}, but its content has {actual}.",
+                "It was changed after it was frozen; use the original.",
+            )
+        return self
+
+    def to_json(self) -> str:
+        """The manifest as a JSON document: sorted keys, two spaces, a newline at the end."""
+        value = self.model_dump(mode="json")
+        return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str = "The manifest") -> Self:
+        """The manifest of a JSON document, checked against its own plan hash.
+
+        Raises:
+            InputError: not JSON, another format, a missing, unknown or malformed field.
+            IntegrityError: the plan hash in it is not that of its content.
+        """
+        parse_json(text, source)
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise input_error(source, error) from error
+
+
+def plan_hash(decisive: Decisive) -> str:
+    """The digest of the canonical JSON of everything that decides results."""
+    return digest(decisive.model_dump(mode="json"))
+
+
+def freeze(decisive: Decisive, provenance: Provenance) -> CampaignManifest:
+    """The manifest of these parts, with the plan hash they have now."""
+    return CampaignManifest(plan_hash=plan_hash(decisive), decisive=decisive, provenance=provenance)
+
+
+def _once(what: str, values: Iterable[Any]) -> None:
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} {twice[0]} stands more than once")
+
+
+def _check_search(candidate: Candidate, known: list[str]) -> None:
+    for name in candidate.among if isinstance(candidate, SearchWinner) else ():
+        if name not in known or name == candidate.id:
+            raise ValueError(f"{candidate.id} is to be chosen among {name}, which is no candidate")
+
+
+def _check_run(run: PlannedRun, position: int, seeds: Iterable[int], known: list[str]) -> None:
+    if run.position != position:
+        raise ValueError(f"run {run.id} has position {run.position}, but stands at {position}")
+    if run.seed not in seeds:
+        raise ValueError(f"run {run.id} has seed {run.seed}, which the campaign does not have")
+    if sorted(run.seats) != list(range(1, len(run.seats) + 1)):
+        raise ValueError(f"the seats of run {run.id} are not 1 to {len(run.seats)}")
+    for seat, candidate in run.seats.items():
+        if candidate not in known:
+            raise ValueError(f"run {run.id} seats {candidate} at {seat}, which is no candidate")

@@ -1,0 +1,1 @@
+"""Language models as routes: how each is reached; nothing here knows the game."""
