@@ -20,7 +20,7 @@ sys.path = [
 ]
 
 from engine.decision import CompanyDecision
-from engine.observation import Boundary
+from engine.boundary import Boundary
 from engine.policies.base import make_policy
 from engine.records import DayRecord
 from engine.scenario import Scenario, default_scenario

@@ -27,6 +27,7 @@ from pydantic.dataclasses import dataclass
 
 from manifests.canonical import digest
 from manifests.errors import InputError
+from manifests.validation import input_error
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")]
 Cents = Annotated[int, Field(ge=0)]
@@ -37,6 +38,8 @@ Nonnegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
+
+_REMEDY = "`ceo-arena scenario show` prints a complete scenario to start from."
 
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 """An unknown field, a wrong type, NaN or infinity is an error."""
@@ -387,14 +390,7 @@ def parse_scenario(data: Any, source: str) -> Scenario:
     try:
         return _adapter.validate_json(json.dumps(data))
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(str(part) for part in problem['loc']) or 'scenario'}: {problem['msg']}"
-            for problem in error.errors()
-        ]
-        raise InputError(
-            f"{source} is not a valid scenario:\n" + "\n".join(f"  - {line}" for line in lines),
-            remedy="`ceo-arena scenario show` prints a complete one to start from",
-        ) from None
+        raise input_error(source, error, _REMEDY, repeat_values=True) from None
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -408,9 +404,7 @@ def load_scenario(path: Path) -> Scenario:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise InputError(
-            f"{path} is not JSON: {error}", remedy="`ceo-arena scenario show` prints a complete one"
-        ) from None
+        raise InputError(f"{path} is not JSON: {error}", _REMEDY) from None
     return parse_scenario(data, str(path))
 
 

@@ -1,1 +1,1 @@
-"""Model-free CEOs: deterministic policies that decide from an observation alone (interface.md section 8)."""
+"""Model-free CEOs: policies that decide from an observation alone (interface.md section 8)."""

@@ -24,6 +24,7 @@ from engine.decision import CompanyDecision
 from engine.observation import Observation
 from manifests.canonical import digest
 from manifests.errors import InputError
+from manifests.validation import input_error
 
 ENTRY_POINT_GROUP: Final = "ceo_arena.policies"
 
@@ -84,7 +85,8 @@ def _registered() -> Mapping[str, EntryPoint]:
     ):
         if point.name in found and found[point.name].value != point.value:
             raise InputError(
-                f"two packages register the policy {point.name!r}: {found[point.name].value} and {point.value}",
+                f"two packages register the policy {point.name!r}: "
+                f"{found[point.name].value} and {point.value}",
                 remedy="uninstall one of them, or rename its entry point",
             )
         found[point.name] = point
@@ -131,13 +133,10 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
     try:
         return kind(kind.parameters_type.model_validate(dict(parameters)))
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(str(part) for part in problem['loc']) or 'parameters'}: {problem['msg']}, "
-            f"received {problem['input']!r}"
-            for problem in error.errors()
-        ]
         known = ", ".join(kind.parameters_type.model_fields) or "none"
-        raise InputError(
-            f"parameters of policy {name!r}: " + "; ".join(lines),
-            remedy=f"known parameters: {known}",
+        raise input_error(
+            f"the parameter set of policy {name!r}",
+            error,
+            f"Known parameters: {known}.",
+            repeat_values=True,
         ) from None
