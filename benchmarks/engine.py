@@ -19,8 +19,8 @@ sys.path = [
     folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
 ]
 
-from engine.decision import CompanyDecision
 from engine.boundary import Boundary
+from engine.decision import CompanyDecision
 from engine.policies.base import make_policy
 from engine.records import DayRecord
 from engine.scenario import Scenario, default_scenario

@@ -157,6 +157,7 @@ def catalog(scenario: Scenario) -> Catalog:
             InnovationTerms(number, tier.cost_cents, tier.median_days, tier.expected_gain_cents)
             for number, tier in enumerate(scenario.innovation.tiers, start=1)
         ),
+        innovation_limit=scenario.innovation.max_pending,
         research=tuple(
             ResearchTerms(number, level.cost_cents, level.delay_days, level.log_sd)
             for number, level in enumerate(scenario.information.research_levels, start=1)

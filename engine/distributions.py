@@ -16,12 +16,18 @@ _LARGE: Final = 100.0
 """Above this mean the search starts at the mode: it is shorter, and the probability of zero cannot
 underflow."""
 
+_HUGE: Final = 1e8
+"""Above this mean no search is short: a budget may be any integer, and so may what it pays for. The
+normal law is then exact to a few parts in a million."""
+
 normal: Callable[[float], float] = NormalDist().inv_cdf
 """Standard normal value at a uniform in (0, 1)."""
 
 
 def poisson(uniform: float, mean: float) -> int:
     """Poisson(mean) at a uniform in (0, 1); ``mean`` >= 0."""
+    if mean > _HUGE:
+        return round(mean + math.sqrt(mean) * normal(uniform))
     if mean > _LARGE:
         return _poisson_from_mode(uniform, mean)
     if mean <= 0.0:

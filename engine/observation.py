@@ -69,13 +69,14 @@ class ResearchTerms(_Seen, frozen=True):
 
 
 class Catalog(_Seen, frozen=True):
-    """The public frame of a scenario."""
+    """The public frame of a scenario; ``innovation_limit`` is how many projects may be pending."""
 
     products: dict[str, ProductTerms]
     segments: dict[str, SegmentLabel]
     channels: tuple[str, ...]
     capacity: tuple[CapacityTerms, ...]
     innovation: tuple[InnovationTerms, ...]
+    innovation_limit: int | None
     research: tuple[ResearchTerms, ...]
     horizon_days: int
     window_days: int

@@ -25,14 +25,17 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from manifests.canonical import digest
+from manifests.canonical import digest, parse_json
 from manifests.errors import InputError
 from manifests.validation import input_error
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")]
-Cents = Annotated[int, Field(ge=0)]
-Units = Annotated[int, Field(ge=0)]
-Days = Annotated[int, Field(ge=1)]
+# Canonical JSON, and so the digest, carries integers exactly up to here.
+_LARGEST = 2**53 - 1
+Cents = Annotated[int, Field(ge=0, le=_LARGEST)]
+Units = Annotated[int, Field(ge=0, le=_LARGEST)]
+Days = Annotated[int, Field(ge=1, le=_LARGEST)]
+AtLeastOne = Annotated[int, Field(ge=1, le=_LARGEST)]
 BasisPoints = Annotated[int, Field(ge=0, le=10_000)]
 Nonnegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
@@ -93,7 +96,7 @@ class Segment:
     id: Identifier
     label: str
     baseline_demand: Positive
-    reference_price_cents: Annotated[int, Field(gt=0)]
+    reference_price_cents: AtLeastOne
     price_weight: Positive
     quality_weight: Nonnegative
     service_weight: Nonnegative
@@ -116,7 +119,7 @@ class Product:
     id: Identifier
     base_quality: Positive
     initial_price_cents: Cents
-    purchase_cost_cents: Annotated[int, Field(gt=0)]
+    purchase_cost_cents: AtLeastOne
     liquidation_value_cents: Cents
     holding_cost_cents: Cents
     initial_stock: Units
@@ -149,7 +152,7 @@ class Capacity:
 class Advertising:
     """Impact, shared attention and goodwill (section 4)."""
 
-    base_cents: Annotated[int, Field(gt=0)]
+    base_cents: AtLeastOne
     exponent: Positive
     outside_attention: Positive
     goodwill_decay: Share
@@ -166,7 +169,7 @@ class Knowledge:
     maturation_days: Days
     depreciation: Share
     quality_gain: Nonnegative
-    scale_cents: Annotated[int, Field(gt=0)]
+    scale_cents: AtLeastOne
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -175,7 +178,7 @@ class InnovationTier:
 
     cost_cents: Cents
     median_days: Days
-    expected_gain_cents: Annotated[int, Field(gt=0)]
+    expected_gain_cents: AtLeastOne
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -185,7 +188,7 @@ class Innovation:
     tiers: tuple[InnovationTier, ...]
     duration_log_sd: Nonnegative
     gain_log_sd: Nonnegative
-    max_pending: Annotated[int, Field(ge=1)] | None
+    max_pending: AtLeastOne | None
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -203,7 +206,7 @@ class Tenders:
     interval_days: Days
     bidding_days: Days
     delivery_days: Days
-    size_units: Annotated[int, Field(gt=0)]
+    size_units: AtLeastOne
     minimum_share: Share
     maximum_share: Share
     quality_margin: Nonnegative
@@ -217,14 +220,14 @@ class Service:
 
     failure_floor: Share
     failure_base: Share
-    reliability_scale_cents: Annotated[int, Field(gt=0)]
+    reliability_scale_cents: AtLeastOne
     utilization_knee: Nonnegative
     utilization_factor: Nonnegative
     failure_cost_cents: Cents
     ticket_rate: Nonnegative
     tickets_per_failure: Nonnegative
     support_tickets: Nonnegative
-    support_base_cents: Annotated[int, Field(gt=0)]
+    support_base_cents: AtLeastOne
     price_penalty: Nonnegative
     wait_penalty: Nonnegative
     loss_aversion: Positive
@@ -265,7 +268,7 @@ class Scenario:
     horizon_days: Annotated[int, Field(ge=1, le=100_000)]
     window_days: Days
     initial_cash_cents: Cents
-    initial_capacity_tier: Annotated[int, Field(ge=0)]
+    initial_capacity_tier: Annotated[int, Field(ge=0, le=_LARGEST)]
     macro: Macro
     phases: Phases
     quality_trend: QualityTrend
@@ -401,11 +404,7 @@ def load_scenario(path: Path) -> Scenario:
         raise InputError(
             f"cannot read scenario file {path}: {error}", remedy="check the path"
         ) from None
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}", _REMEDY) from None
-    return parse_scenario(data, str(path))
+    return parse_scenario(parse_json(text, str(path)), str(path))
 
 
 def default_scenario() -> Scenario:

@@ -261,7 +261,8 @@ def first_difference(left: Any, right: Any) -> tuple[str, Any, Any] | None:
     right_fields = dict(fields(right))
     for path in [*left_fields, *(path for path in right_fields if path not in left_fields)]:
         left_value, right_value = left_fields.get(path), right_fields.get(path)
-        if left_value != right_value or type(left_value) is not type(right_value):
+        # As text, because 0.0 == -0.0 and 1 == True while their encodings differ.
+        if repr(left_value) != repr(right_value):
             return path, left_value, right_value
     return None
 

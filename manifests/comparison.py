@@ -38,11 +38,12 @@ def difference(left: CampaignManifest, right: CampaignManifest) -> list[Differen
     return [
         found
         for part in ("format", "decisive", "provenance")
-        for found in _differences(part, one[part], two[part])
+        for found in value_differences(part, one[part], two[part])
     ]
 
 
-def _differences(path: str, left: Any, right: Any) -> Iterator[Difference]:
+def value_differences(path: str, left: Any, right: Any) -> Iterator[Difference]:
+    """The places in which two JSON values differ, with paths as in `difference` below `path`."""
     if isinstance(left, dict) and isinstance(right, dict):
         yield from _members(path, left, right)
     elif isinstance(left, list) and isinstance(right, list):
@@ -55,7 +56,7 @@ def _differences(path: str, left: Any, right: Any) -> Iterator[Difference]:
 def _members(path: str, left: dict[str, Any], right: dict[str, Any]) -> Iterator[Difference]:
     for key in sorted(left.keys() | right.keys()):
         place = f"{path}.{key}" if key.replace("-", "_").isidentifier() else f"{path}[{key}]"
-        yield from _differences(place, left.get(key, ABSENT), right.get(key, ABSENT))
+        yield from value_differences(place, left.get(key, ABSENT), right.get(key, ABSENT))
 
 
 def _items(path: str, left: list[Any], right: list[Any]) -> Iterator[Difference]:
@@ -64,7 +65,7 @@ def _items(path: str, left: list[Any], right: list[Any]) -> Iterator[Difference]
         left_ids, right_ids = _places(left), _places(right)
     one, two = dict(zip(left_ids, left, strict=True)), dict(zip(right_ids, right, strict=True))
     for key in dict.fromkeys([*left_ids, *right_ids]):
-        yield from _differences(f"{path}[{key}]", one.get(key, ABSENT), two.get(key, ABSENT))
+        yield from value_differences(f"{path}[{key}]", one.get(key, ABSENT), two.get(key, ABSENT))
     shared_left = [key for key in left_ids if key in two]
     shared_right = [key for key in right_ids if key in one]
     if shared_left != shared_right:

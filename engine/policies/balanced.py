@@ -108,7 +108,7 @@ class Balanced(Policy):
             if workload >= parameters.busy_percent:
                 step = parameters.step_percent
             elif workload < parameters.quiet_percent:
-                step = -min(100, parameters.step_percent)
+                step = -parameters.step_percent
         price = percent_of(price, 100 + step)
         highest = percent_of(terms.initial_price_cents, parameters.highest_percent)
         return max(min(price, highest), lowest_price(terms, parameters.margin_percent))

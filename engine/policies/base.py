@@ -9,21 +9,19 @@ A policy is a class with a ``name``, a ``version``, a pydantic model of its para
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.decision import CompanyDecision
-from engine.observation import Observation
+from engine.observation import Catalog, Observation
 from manifests.canonical import digest
 from manifests.errors import InputError
+from manifests.fingerprints import source_fingerprint
 from manifests.validation import input_error
 
 ENTRY_POINT_GROUP: Final = "ceo_arena.policies"
@@ -57,14 +55,18 @@ class Policy(ABC):
 
     @property
     def code_digest(self) -> str:
-        """``sha256:<hex>`` of the source file that defines the policy; bound in the manifest."""
-        source = inspect.getsourcefile(type(self))
-        if source is None:
-            raise InputError(
-                f"policy {self.name!r} has no source file, so it cannot be bound by hash",
-                remedy="install the package that registers it with its Python source",
-            )
-        return "sha256:" + hashlib.sha256(Path(source).read_bytes()).hexdigest()
+        """``sha256:<hex>`` over the source of the top-level package that defines the policy.
+
+        Bound in the manifest. Raises InputError when the package has no plain source files.
+        """
+        package = type(self).__module__.partition(".")[0]
+        return source_fingerprint([package]).overall
+
+    def check(self, catalog: Catalog) -> None:  # noqa: B027 - most policies play any scenario
+        """Raise InputError when the policy cannot play this scenario; by default it can.
+
+        Called before a campaign is frozen, so that nothing begins that cannot end.
+        """
 
     @abstractmethod
     def decide(self, observation: Observation) -> CompanyDecision:

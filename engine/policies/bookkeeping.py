@@ -64,10 +64,10 @@ def spread(amount: int, names: Sequence[str]) -> dict[str, int]:
 def spread_marketing(
     observation: Observation, segment_cents: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """All recurring budgets: each segment's daily cents evenly over channels, 0 if not named."""
+    """All recurring budgets: each segment's daily cents evenly over the channels."""
     catalog = observation.catalog
     return {
-        segment_id: spread(segment_cents.get(segment_id, 0), catalog.channels)
+        segment_id: spread(segment_cents[segment_id], catalog.channels)
         for segment_id in catalog.segments
     }
 
@@ -121,8 +121,8 @@ def rival_prices(observation: Observation) -> dict[str, list[int]]:
 
 
 def lowest_price(terms: ProductTerms, margin_percent: int) -> int:
-    """Purchase cost plus a margin, at least one cent."""
-    return max(1, percent_of(terms.purchase_cost_cents, 100 + margin_percent))
+    """Purchase cost plus a margin."""
+    return percent_of(terms.purchase_cost_cents, 100 + margin_percent)
 
 
 def stock_targets(
@@ -175,10 +175,9 @@ def workload_percent(observation: Observation, sales: Iterable[Sales]) -> int:
 def next_expansion(observation: Observation) -> CapacityQuote | None:
     """The quote for the tier above the installed one, if there is one and nothing is pending."""
     wanted = observation.tier + 1
-    for quote in observation.capacity_quotes:
-        if quote.action == "expand" and quote.target_tier == wanted:
-            return quote
-    return None
+    return next(
+        (quote for quote in observation.capacity_quotes if quote.target_tier == wanted), None
+    )
 
 
 def pays_back(

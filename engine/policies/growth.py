@@ -124,7 +124,7 @@ class Growth(Policy):
         present = ladder[observation.tier]
         budget = observation.cash_cents - self.parameters.cash_floor_cents
         for quote in observation.capacity_quotes:
-            if quote.action != "downsize" or quote.target_tier is None:
+            if quote.target_tier is None or quote.target_tier > observation.tier:
                 continue
             lower = ladder[quote.target_tier]
             days = observation.catalog.horizon_days - quote.effective_day
