@@ -95,8 +95,10 @@ def settle_window(
     """Enact the decisions (by seat; None or absent holds) and settle the window's days.
 
     Decisions are enacted in seat order, whatever the order of the mapping. Raises InvalidDecision
-    when the world does not allow one of them.
+    when the world does not allow one of them, and ValueError when the horizon is reached.
     """
+    if state.day >= scenario.horizon_days:
+        raise ValueError(f"the world ended on day {state.day}; no window is left to settle")
     state = copy_state(state)
     opening_cash = [firm.cash_cents for firm in state.firms]
     flows: dict[int, Ledger] = {}

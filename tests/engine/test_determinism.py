@@ -232,7 +232,8 @@ def test_every_draw_belongs_to_its_named_stream() -> None:
     for stream, seat, _, _ in streams.drawn:
         names[seat == MARKET].add(stream)
     assert names == {True: MARKET_STREAMS, False: COMPANY_STREAMS}
-    assert {seat for _, seat, _, _ in streams.drawn} == set(range(9))
+    for name in COMPANY_STREAMS:
+        assert len({seat for stream, seat, _, _ in streams.drawn if stream == name}) > 3, name
 
 
 def test_no_draw_is_used_for_two_purposes() -> None:

@@ -39,6 +39,14 @@ NO_CUSTOMERS: Final[Mapping[str, Any]] = {
     for segment in range(3)
 }
 
+NO_ORDERS: Final[dict[str, Any]] = {
+    f"products.{line}.initial_reorder_target": 0 for line in range(3)
+}
+PATIENT: Final[dict[str, Any]] = {"service.abandonment": 0.0}
+
+HELD: Final = 600 * 2 + 400 * 3 + 200 * 6
+"""A day's holding of the initial stock, cents."""
+
 Luck = float | Sequence[float]
 
 
@@ -82,6 +90,27 @@ def devoted(demand: Mapping[int, float], changes: Mapping[str, Any] | None = Non
     for segment, units in demand.items():
         settings[f"segments.{segment}.baseline_demand"] = units
     return calm({**settings, **(changes or {})})
+
+
+def indifferent_market(
+    units: float, products: int, stock: tuple[int, int] = (600, 400)
+) -> Scenario:
+    """Mainstream customers to whom A, B and the outside option are worth the same; others absent.
+
+    Without awareness, quality and price weights (1e-300 is the smallest that counts as positive)
+    every utility is the product match.
+    """
+    changes = {
+        "segments.0.price_weight": 1e-300,
+        "segments.0.quality_weight": 0.0,
+        "segments.0.awareness_weight": 0.0,
+        "segments.0.product_match": {"A": 0.0, "B": 0.0, "C": 0.0},
+        "segments.0.outside_utility": 0.0,
+    }
+    for product, initial in enumerate([*stock[:products], 0, 0][:3]):
+        changes[f"products.{product}.initial_stock"] = initial
+        changes[f"products.{product}.initial_reorder_target"] = 0
+    return altered(devoted({MAINSTREAM: units}), changes)
 
 
 class ChosenLuck(Streams):

@@ -5,6 +5,8 @@ import pytest
 from engine.state import Order, Shipment
 from tests.engine.worlds import (
     MAINSTREAM,
+    NO_ORDERS,
+    PATIENT,
     PREMIUM,
     VALUE,
     A,
@@ -20,9 +22,6 @@ from tests.engine.worlds import (
     settle_day,
     settle_days,
 )
-
-NO_ORDERS = {f"products.{product}.initial_reorder_target": 0 for product in range(3)}
-PATIENT = {"service.abandonment": 0.0}
 
 QUEUED = [
     consumer_order(1, A, 50, price=4000, segment=MAINSTREAM),
@@ -180,6 +179,16 @@ def test_abandonment_draws_for_each_order() -> None:
     assert [order.units for order in after.firms[0].queue] == [20, 16]
 
 
+def test_abandonment_luck_is_the_companys_own() -> None:
+    """Section 10: keyed by seat."""
+    scenario = quiet(NO_ORDERS)
+    state = new_world(scenario, firms=2)
+    for firm in state.firms:
+        firm.stock, firm.queue = [0, 0, 0], [consumer_order(0, A, 20)]
+    after, _ = settle_day(scenario, state, luck=ChosenLuck({("abandonment", 2): 0.99}))
+    assert [firm.queue[0].units for firm in after.firms] == [19, 16]
+
+
 def test_new_backlog_is_not_abandoned_on_its_first_day() -> None:
     """Sections 1 and 5: abandonment is drawn before service, new orders enter after it."""
     scenario = devoted(
@@ -287,7 +296,7 @@ def test_todays_revenue_can_be_spent_on_stock() -> None:
 
 
 def test_goods_are_bought_before_holding_is_charged() -> None:
-    """Sections 1 and 5, step 8: $26 in cash buy one A; holding 400 B then costs $12 that are not there.
+    """Sections 1 and 5, step 8: $26 in cash buy one A; holding 400 B then costs $12 too much.
 
     Step 9 finds -$12: the company has spent its last cash on goods and leaves.
     """

@@ -13,6 +13,7 @@ from engine.state import Belief
 from engine.streams import Streams
 from tests.engine.worlds import (
     MAINSTREAM,
+    NO_ORDERS,
     PREMIUM,
     PRICE_PRESSURE,
     QUALITY_GROWTH,
@@ -37,9 +38,8 @@ def marketable(changes: dict[str, Any] | None = None) -> Scenario:
     """A quiet scenario with real demand to be researched, and companies that cannot sell."""
     demand = {"segments.0.baseline_demand": 300.0, "segments.1.baseline_demand": 150.0}
     stock = {f"products.{line}.initial_stock": 0 for line in range(3)}
-    targets = {f"products.{line}.initial_reorder_target": 0 for line in range(3)}
     value = {"segments.2.baseline_demand": 240.0}
-    return quiet(demand | value | stock | targets | (changes or {}))
+    return quiet(demand | value | stock | NO_ORDERS | (changes or {}))
 
 
 # --- beliefs ------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from engine.scenario import Scenario, default_scenario
 from engine.state import FirmState, WorldState
 from tests.engine.worlds import (
     MAINSTREAM,
+    NO_ORDERS,
+    PATIENT,
     PREMIUM,
     VALUE,
     A,
@@ -32,8 +34,8 @@ SMOOTH: dict[str, Any] = {
     "service.failure_floor": 0.0,
     "service.failure_base": 0.0,
     "service.ticket_rate": 0.0,
-    "service.abandonment": 0.0,
-    **{f"products.{line}.initial_reorder_target": 0 for line in range(3)},
+    **PATIENT,
+    **NO_ORDERS,
 }
 
 
