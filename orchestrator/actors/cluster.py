@@ -1,0 +1,132 @@
+"""Ray for one command: a light private one on this machine, or a cluster that is there already.
+
+The private one listens on loopback alone, asks for a token that only this user can read, keeps its
+files in a temporary directory of its own, and ends with the command. A cluster is only attached
+to. Nothing here ever ends a Ray process that the command did not start.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from manifests.errors import InputError
+
+_OBJECT_STORE_BYTES: Final = 80 << 20
+
+_ALWAYS: Final = {
+    # The hook of `uv run` would copy the working directory to every worker.
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+_PRIVATE: Final = {
+    # The name is misleading: set to 0, it keeps a local Ray on loopback.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+}
+_TOKEN_VARIABLE: Final = "RAY_AUTH_TOKEN_PATH"
+
+_DIRECTORY_PREFIX: Final = "ceo-arena-ray-"
+_LOCK: Final = "in-use"
+
+# Ray puts sockets below its directory, and the path of a socket has 107 bytes at most.
+_LONGEST_PARENT: Final = 24
+_YOUNG_SECONDS: Final = 600
+
+_CONNECT_SECONDS: Final = 5.0
+_LAST_PORT: Final = 65_535
+
+
+@contextmanager
+def ray_options(address: str | None) -> Iterator[dict[str, Any]]:
+    """What `ray.init` needs to attach to the cluster at `address`, or to start a private Ray.
+
+    Also sets the environment that Ray reads when it is imported: enter this first, import then.
+
+    Raises:
+        InputError: the text is no address, or nothing answers there.
+    """
+    if "ray" in sys.modules:
+        raise RuntimeError("Ray was imported before its environment was prepared")
+    os.environ.update(_ALWAYS)
+    if address is not None:
+        yield _attaching_to(address)
+        return
+    with _private_directory() as directory:
+        yield _starting_in(directory)
+
+
+def _starting_in(directory: Path) -> dict[str, Any]:
+    token = directory / "token"
+    token.touch(mode=0o600)
+    token.write_text(secrets.token_hex(32), encoding="ascii")
+    os.environ.update(_PRIVATE | {_TOKEN_VARIABLE: str(token)})
+    return {
+        # Otherwise a variable of the environment could send the command to some cluster.
+        "address": "local",
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE_BYTES,
+        "_temp_dir": str(directory),
+    }
+
+
+def _attaching_to(address: str) -> dict[str, Any]:
+    host, _, port = address.rpartition(":")
+    if address != "auto":
+        if not host or not port.isdecimal() or int(port) > _LAST_PORT:
+            raise InputError(
+                f"{address} is not the address of a Ray cluster.",
+                "Give host:port of its head node, or auto for the cluster of this machine.",
+            )
+        _check_listening(host, int(port))
+    return {"address": address}
+
+
+def _check_listening(host: str, port: int) -> None:
+    # Ray itself would try for minutes.
+    try:
+        socket.create_connection((host.strip("[]"), port), _CONNECT_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            f"Nothing answers at {host}:{port}: {error.strerror or error}.",
+            "Check the address, and that the cluster's head node runs there.",
+        ) from error
+
+
+@contextmanager
+def _private_directory() -> Iterator[Path]:
+    """A directory for Ray's files that only this user can read; removed at the end.
+
+    What commands that were killed left behind is removed first.
+    """
+    parent = Path(tempfile.gettempdir())
+    if len(str(parent)) > _LONGEST_PARENT:
+        parent = Path("/tmp")
+    for left in parent.glob(f"{_DIRECTORY_PREFIX}*"):
+        _remove_if_left(left)
+    directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=parent))
+    try:
+        with (directory / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_if_left(directory: Path) -> None:
+    """Remove a directory of ours whose command holds its lock no longer."""
+    with suppress(OSError):
+        found = directory.stat()
+        if found.st_uid != os.getuid() or time.time() - found.st_mtime < _YOUNG_SECONDS:
+            return
+        with (directory / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(directory, ignore_errors=True)

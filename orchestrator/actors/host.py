@@ -1,0 +1,92 @@
+"""The host: an actor that owns many runs, each with its lease and its world (runtime.md section 6).
+
+One call plays one run to its next rest and says how it ended. Whatever goes wrong in one run ends
+that run's call and touches no other. The host keeps nothing that the store lacks.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from manifests.errors import ArenaError
+from orchestrator.binding import bound_scenario, execution_limits
+from orchestrator.ceos import seated
+from orchestrator.lifecycle import RunState
+from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
+from orchestrator.tenure import Tenure
+from orchestrator.world import StopKind, StopRequest, World, explained, put_to_rest
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a call ended: the run's state, and a trouble that the store could not record."""
+
+    run_id: str
+    state: RunState
+    trouble: str = ""
+
+
+class Host:
+    """Plays runs of one campaign, all that it is given at the same time."""
+
+    def __init__(self, location: str, campaign: str) -> None:
+        self._store = open_store(location)
+        self._campaign = campaign
+        self._manifest = self._store.catalogue.manifest(campaign)
+        self._lease_seconds = execution_limits(self._manifest).lease_seconds
+        self._scenario = bound_scenario(self._manifest)
+        self._stops: dict[str, StopRequest] = {}
+
+    async def play(self, run_id: str) -> RunEnd:
+        """Play a run until it is completed, paused, stopped, or left."""
+        stop = self._stops[run_id] = StopRequest()
+        run = self._store.run(RunKey(self._campaign, run_id))
+        try:
+            return await self._play_as_owner(run, stop)
+        finally:
+            del self._stops[run_id]
+            run.close()
+
+    async def stop(self, kind: StopKind, reason: str) -> None:
+        """Ask all runs that are being played to stop at their next boundary."""
+        for request in self._stops.values():
+            request.ask(kind, reason)
+
+    async def _play_as_owner(self, run: RunStore, stop: StopRequest) -> RunEnd:
+        run_id, seconds = run.key.run_id, self._lease_seconds
+        tenure = Tenure(lambda owner: run.acquire(owner, seconds), run.renew, run.release)
+        try:
+            lease = await tenure.take(lambda: stop.kind is None)
+            if lease is None:
+                return RunEnd(run_id, await asyncio.to_thread(_state, run))
+            return await tenure.keep(lease, self._play_under(lease, run, stop))
+        except LeaseLost:
+            # Who took the run over plays it now; the campaign's scheduler asks again.
+            return RunEnd(run_id, RunState.RUNNING)
+        except ArenaError as error:
+            return RunEnd(run_id, RunState.PAUSED, str(error))
+
+    async def _play_under(self, lease: Lease, run: RunStore, stop: StopRequest) -> RunEnd:
+        try:
+            planned = (await asyncio.to_thread(self._store.catalogue.run, run.key)).planned
+            ceos = seated(self._manifest, planned.lineup)
+            world = World(run, lease, planned, self._scenario, ceos, stop)
+            return RunEnd(run.key.run_id, await world.play())
+        except LeaseLost:
+            raise
+        except ArenaError as error:
+            return await asyncio.to_thread(_rested, run, lease, RunState.PAUSED, str(error))
+        except Exception as error:  # noqa: BLE001 - a defect ends its own run, not the others
+            return await asyncio.to_thread(_rested, run, lease, RunState.STOPPED, explained(error))
+
+
+def _state(run: RunStore) -> RunState:
+    return run.status().status
+
+
+def _rested(run: RunStore, lease: Lease, state: RunState, reason: str) -> RunEnd:
+    """The run at rest for this reason; where that cannot even be recorded, the end tells it."""
+    try:
+        put_to_rest(run, lease, state, reason)
+    except ArenaError:
+        return RunEnd(run.key.run_id, state, reason)
+    return RunEnd(run.key.run_id, state)

@@ -1,0 +1,257 @@
+"""Freezing a campaign: everything that decides its results, bound by value and by digest.
+
+A campaign file and a package give one plan hash wherever they are put together. A run starts and
+goes on only under the package that its manifest binds (manifests.md section 1).
+"""
+
+import socket
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from campaigns.consistency import SEARCH_WINNER
+from campaigns.definition import CampaignDefinition, Limits, parse_definition
+from campaigns.definition import Candidate as Described
+from campaigns.plan import PLAN_VERSION, CampaignPlan, PlannedRun, plan
+from engine import DECISION_VERSION, ECONOMY_VERSION
+from engine.boundary import catalog
+from engine.observation import Catalog
+from engine.policies.base import make_policy
+from engine.scenario import Scenario, default_scenario, load_scenario, parse_scenario
+from engine.streams import stream_fingerprint
+from manifests.comparison import Difference, difference
+from manifests.errors import InputError
+from manifests.fingerprints import (
+    interpreter,
+    library_versions,
+    package_version,
+    source_fingerprint,
+)
+from manifests.model import (
+    CampaignManifest,
+    Candidate,
+    Decisive,
+    ModelCandidate,
+    PolicyCandidate,
+    Provenance,
+    SearchWinner,
+    Versions,
+    freeze,
+)
+from manifests.model import PlannedRun as BoundRun
+from providers.routes import parse_route
+
+PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
+
+RUNTIME_VERSION: Final = "ceos-runtime-v4"
+
+_SHOWN_DIFFERENCES: Final = 8
+
+
+def frozen(planned: CampaignPlan) -> CampaignManifest:
+    """The manifest of a plan under this package, made here and now.
+
+    Raises:
+        InputError: an unusable scenario, route, policy or parameter; says of which candidate.
+    """
+    definition = planned.definition
+    scenario = scenario_of(definition)
+    market = catalog(scenario)
+    candidates = [_bound_candidate(each, market) for each in definition.all_candidates()]
+    seated, others = _by_role(definition, candidates)
+    decisive = Decisive(
+        versions=_versions(),
+        release=definition.release,
+        scenario=scenario.to_data(),
+        scenario_digest=scenario.digest,
+        horizon_days=scenario.horizon_days,
+        seeds=planned.seeds,
+        candidates=seated,
+        baselines=(*others, *_search_winner(planned)),
+        runs=tuple(_bound_run(run) for run in planned.runs),
+        recovery_policy=definition.recovery,
+        limits=_deciding_limits(definition),
+        sources=source_fingerprint(PACKAGES),
+        libraries=library_versions(),
+        random_streams=stream_fingerprint(),
+    )
+    return freeze(decisive, _provenance(definition))
+
+
+def scenario_of(definition: CampaignDefinition) -> Scenario:
+    """The scenario of a campaign, with its horizon. Raises InputError."""
+    path = definition.scenario
+    scenario = default_scenario() if path is None else load_scenario(path)
+    days = definition.horizon_days
+    return scenario if days is None else scenario.with_horizon(days)
+
+
+def bound_scenario(manifest: CampaignManifest) -> Scenario:
+    """The scenario that a manifest holds by value. Raises InputError when it is unknown here."""
+    return parse_scenario(manifest.decisive.scenario, "The scenario of the manifest")
+
+
+def bound_plan(manifest: CampaignManifest) -> CampaignPlan:
+    """The plan that a manifest was frozen from, with labels, groups and search.
+
+    Raises:
+        InputError: this package cannot read the definition that the manifest records.
+    """
+    name = manifest.provenance.campaign
+    recorded = manifest.provenance.definition
+    return plan(parse_definition(recorded, f"The definition recorded with campaign {name}"))
+
+
+def execution_limits(manifest: CampaignManifest) -> Limits:
+    """The limits that steer the execution and decide no result, as the manifest records them."""
+    return Limits.model_validate(dict(manifest.provenance.limits))
+
+
+def check_package(manifest: CampaignManifest) -> None:
+    """Raise InputError, naming what differs, when the manifest binds another package than this."""
+    found = differences_from_package(manifest)
+    if not found:
+        return
+    name = manifest.provenance.campaign
+    lines = [f"  {change.path}: {change.left} bound, {change.right} here" for change in found]
+    if len(lines) > _SHOWN_DIFFERENCES:
+        lines[_SHOWN_DIFFERENCES:] = [f"  and {len(lines) - _SHOWN_DIFFERENCES} more"]
+    raise InputError(
+        "\n".join([f"Campaign {name} was frozen under another package:", *lines]),
+        "Continue it with the package it was started with, or launch it anew under another name.",
+    )
+
+
+def differences_from_package(manifest: CampaignManifest) -> list[Difference]:
+    """What this package would bind otherwise, in path order; empty when it is the manifest's own.
+
+    Raises:
+        InputError: a policy of the manifest is not registered here, or refuses its parameters.
+    """
+    decisive = manifest.decisive
+    market = catalog(bound_scenario(manifest))
+    here = decisive.model_copy(
+        update={
+            "versions": _versions(),
+            "candidates": tuple(_rebound(each, market) for each in decisive.candidates),
+            "baselines": tuple(_rebound(each, market) for each in decisive.baselines),
+            "sources": source_fingerprint(PACKAGES),
+            "libraries": library_versions(),
+            "random_streams": stream_fingerprint(),
+        }
+    )
+    return difference(manifest, freeze(here, manifest.provenance))
+
+
+def _versions() -> Versions:
+    return Versions(
+        economy=ECONOMY_VERSION,
+        decision=DECISION_VERSION,
+        runtime=RUNTIME_VERSION,
+        campaign_plan=PLAN_VERSION,
+        package=package_version(),
+    )
+
+
+def _bound_candidate(candidate: Described, market: Catalog) -> Candidate:
+    place = f'candidate "{candidate.id}"'
+    if candidate.policy is None:
+        route = parse_route(candidate.route or {}, f"The route of {place}")
+        return ModelCandidate(
+            id=candidate.id,
+            seat=candidate.seat,
+            route=route.public(),
+            route_identity=route.identity_hash,
+        )
+    return _bound_policy(
+        candidate.id, candidate.seat, candidate.policy, candidate.parameters, market
+    )
+
+
+def _bound_policy(
+    name: str,
+    seat: int | None,
+    policy_name: str,
+    parameters: dict[str, Any],
+    market: Catalog,
+) -> PolicyCandidate:
+    try:
+        policy = make_policy(policy_name, parameters)
+        policy.check(market)
+        return PolicyCandidate(
+            id=name,
+            seat=seat,
+            policy=policy_name,
+            # All of them, defaults included: a default that changes later must not go unnoticed.
+            parameters=policy.parameters.model_dump(mode="json"),
+            identity=policy.identity,
+            code=policy.code_digest,
+        )
+    except InputError as error:
+        raise InputError(f'Candidate "{name}": {error.message}', error.remedy) from error
+
+
+def _rebound(candidate: Candidate, market: Catalog) -> Candidate:
+    if not isinstance(candidate, PolicyCandidate):
+        return candidate
+    return _bound_policy(
+        candidate.id, candidate.seat, candidate.policy, dict(candidate.parameters), market
+    )
+
+
+def _by_role(
+    definition: CampaignDefinition, candidates: Iterable[Candidate]
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """The candidates that compete, and those that stand ready to replace one."""
+    ready = {candidate.id for candidate in definition.candidates if candidate.seat is None}
+    by_role: tuple[list[Candidate], list[Candidate]] = ([], [])
+    for candidate in candidates:
+        by_role[candidate.id in ready].append(candidate)
+    return tuple(by_role[False]), tuple(by_role[True])
+
+
+def _search_winner(planned: CampaignPlan) -> tuple[SearchWinner, ...]:
+    search = planned.definition.search
+    if search is None or not any(SEARCH_WINNER in run.lineup for run in planned.runs):
+        return ()
+    among = tuple(profile.candidate for profile in search.chosen())
+    return (SearchWinner(id=SEARCH_WINNER, among=among),)
+
+
+def _bound_run(run: PlannedRun) -> BoundRun:
+    return BoundRun(
+        id=run.run_id,
+        position=run.position,
+        seed=run.seed,
+        group=run.group,
+        repeat=run.repeat,
+        lineup=run.lineup_label,
+        seats=dict(enumerate(run.lineup, start=1)),
+    )
+
+
+def _deciding_limits(definition: CampaignDefinition) -> dict[str, Any]:
+    """The allowances of every candidate that has a model: nobody else can use one up."""
+    return {
+        "allowances": {
+            candidate.id: definition.allowances_of(candidate).model_dump(mode="json")
+            for candidate in definition.candidates
+            if candidate.route is not None
+        }
+    }
+
+
+def _provenance(definition: CampaignDefinition) -> Provenance:
+    limits = definition.limits
+    return Provenance(
+        campaign=definition.name,
+        created_at=datetime.now(UTC),
+        host=socket.gethostname(),
+        interpreter=interpreter(),
+        note=definition.notes,
+        limits={
+            "max_active_runs": limits.max_active_runs,
+            "lease_seconds": limits.lease_seconds,
+        },
+        definition=definition.model_dump(mode="json", exclude_unset=True),
+    )

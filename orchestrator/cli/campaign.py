@@ -1,0 +1,234 @@
+"""Commands that carry a campaign out, and those that steer and follow it from any shell."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    INCOMPLETE,
+    Column,
+    JsonOption,
+    NameArgument,
+    StoreOption,
+    chosen_campaign,
+    notice,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from orchestrator.progress import CampaignProgress
+    from orchestrator.store import Store
+
+app = typer.Typer()
+
+_LOOK_SECONDS: Final = 1.0
+
+HostsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--hosts",
+        min=1,
+        help="How many host processes play the runs.",
+        show_default="one for each processor",
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="A Ray cluster to run on, host:port or auto.",
+        show_default="a private Ray on this machine",
+    ),
+]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")]
+
+
+@app.command()
+def launch(
+    campaign: Annotated[
+        str, typer.Argument(help="A campaign of the library, or the path of a campaign file.")
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    hosts: HostsOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Carry a campaign out on Ray, follow it, and print its results.
+
+    The campaign is frozen before its first run starts. Launched again, it goes on where it stood.
+    Ctrl-C leaves it without harm.
+    """
+    from campaigns.definition import load_definition
+    from campaigns.plan import plan
+    from orchestrator.cli.carrying import carry_out, created
+    from orchestrator.store import DesiredState
+
+    planned = plan(load_definition(campaign))
+    with created(planned, store) as (opened, name):
+        if opened.catalogue.campaign(name).desired is DesiredState.PAUSED:
+            opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
+        _finish(opened, carry_out(opened, name, hosts, address), as_json)
+
+
+@app.command()
+def resume(
+    name: NameArgument = None,
+    store: StoreOption = DEFAULT_STORE,
+    reason: ReasonOption = "",
+    hosts: HostsOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a campaign that was paused, left, or interrupted, and print its results.
+
+    Runs that were paused or stopped go on as well.
+    """
+    from orchestrator.binding import check_package
+    from orchestrator.cli.carrying import carry_out
+    from orchestrator.progress import ProgressReader, holder
+    from orchestrator.store import DesiredState, open_store
+
+    with open_store(store) as opened:
+        name = chosen_campaign(opened, name)
+        progress = ProgressReader(opened, name).read()
+        if not progress.finished:
+            check_package(opened.catalogue.manifest(name))
+            found = opened.catalogue.campaign(name)
+            owner = holder(found)
+            if owner is None or found.desired is DesiredState.PAUSED:
+                opened.catalogue.set_desired(name, DesiredState.RUNNING, reason)
+            if owner is not None and found.desired is DesiredState.PAUSED:
+                notice(f"Campaign {name} goes on, carried out by {owner}.")
+                return
+            progress = carry_out(opened, name, hosts, address)
+        _finish(opened, progress, as_json)
+
+
+@app.command()
+def pause(
+    name: NameArgument = None, store: StoreOption = DEFAULT_STORE, reason: ReasonOption = ""
+) -> None:
+    """Let every run of a campaign stop at its next window boundary, until somebody resumes it."""
+    from orchestrator.progress import ProgressReader
+    from orchestrator.store import DesiredState, open_store
+
+    with open_store(store) as opened:
+        name = chosen_campaign(opened, name)
+        progress = ProgressReader(opened, name).read()
+        if progress.finished:
+            notice(f"Campaign {name} is completed; there is nothing to pause.")
+        elif progress.desired is DesiredState.PAUSED:
+            because = f": {progress.reason}" if progress.reason else ""
+            notice(f"Campaign {name} is paused already{because}.")
+        else:
+            opened.catalogue.set_desired(name, DesiredState.PAUSED, reason)
+            if progress.owner is None:
+                notice(f"Campaign {name} is paused. Nobody was carrying it out.")
+            else:
+                notice(f"Campaign {name} pauses: every run stops at its next window boundary.")
+
+
+@app.command()
+def status(
+    name: NameArgument = None,
+    store: StoreOption = DEFAULT_STORE,
+    runs: Annotated[bool, typer.Option("--runs", help="Show every run.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how the campaigns of a store stand, or one of them."""
+    from orchestrator.progress import ProgressReader
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        names = [name] if name is not None else [row.name for row in opened.catalogue.campaigns()]
+        found = [ProgressReader(opened, each).read() for each in names]
+    if as_json:
+        documents = [progress.to_json(runs) for progress in found]
+        print_json({"campaigns": documents} if name is None else documents[0])
+        return
+    if not found:
+        notice("The store has no campaign. Launch one: ceo-arena launch rehearsal")
+    for progress in found:
+        _show(progress, runs)
+
+
+@app.command()
+def watch(
+    name: NameArgument = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object on a line after each change.")
+    ] = False,
+) -> None:
+    """Follow a campaign that is carried out anywhere, until it ends or pauses."""
+    from orchestrator.cli.watching import view
+    from orchestrator.progress import ProgressReader
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        name = chosen_campaign(opened, name)
+        reader = ProgressReader(opened, name)
+        with view(as_json) as shown:
+            while (progress := reader.read()).owner is not None:
+                shown.show(progress)
+                time.sleep(_LOOK_SECONDS)
+            shown.close(progress)
+    _say_where_it_stands(progress, store)
+    if not progress.finished:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None:
+    """Print the results of a campaign that came to rest; exit with 1 if it is not complete."""
+    from orchestrator.cli.experiments import print_results
+
+    if progress.finished or as_json:
+        print_results(store, progress.campaign, as_json)
+    if not progress.finished:
+        _say_where_it_stands(progress, store.location)
+        raise typer.Exit(INCOMPLETE)
+
+
+def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
+    from orchestrator.cli.carrying import how_to_resume
+
+    if progress.finished:
+        return
+    for run in progress.waiting:
+        notice(f"Run {run.planned.run_id} is {run.state}: {run.reason or 'no reason was given'}")
+    state = "paused" if progress.desired == "paused" else "not complete, and nobody carries it out"
+    notice(f"Campaign {progress.campaign} is {state}. {how_to_resume(progress.campaign, location)}")
+
+
+def _show(progress: "CampaignProgress", runs: bool) -> None:
+    from orchestrator.cli.tables import print_table, print_text
+    from orchestrator.cli.watching import summary
+
+    owner = "nobody carries it out" if progress.owner is None else f"by {progress.owner}"
+    because = f" ({progress.reason})" if progress.reason else ""
+    notes = [f"Wanted: {progress.desired}{because}; {owner}.", f"Plan {progress.plan_hash}"]
+    columns: list[Column | str] = [
+        "run",
+        "state",
+        Column("windows", number=True),
+        Column("days", number=True),
+        Column("bankrupt", number=True),
+        "reason",
+    ]
+    rows = [
+        (
+            run.planned.run_id,
+            run.state,
+            run.windows,
+            run.days,
+            len(run.exits),
+            run.reason,
+        )
+        for run in progress.runs
+    ]
+    if runs:
+        print_table(summary(progress), columns, rows, notes)
+    else:
+        print_text(summary(progress), *notes)

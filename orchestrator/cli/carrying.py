@@ -1,0 +1,132 @@
+"""Carrying a campaign out from the command line: created, followed, and left without harm."""
+
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from campaigns.plan import CampaignPlan
+from manifests.errors import StoreError
+from orchestrator.actors.cluster import ray_options
+from orchestrator.binding import frozen
+from orchestrator.ceos import ceo_of
+from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
+from orchestrator.cli.watching import View, view
+from orchestrator.owners import shown
+from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.store import LeaseHeld, Store, open_store
+
+if TYPE_CHECKING:
+    from orchestrator.actors.session import Session
+
+INTERRUPTED: Final = 130
+
+_LOOK_SECONDS: Final = 0.5
+_PATIENCE_SECONDS: Final = 15.0
+
+
+@contextmanager
+def created(planned: CampaignPlan, location: str) -> Iterator[tuple[Store, str]]:
+    """The store, made if need be, with this campaign in it, and the campaign's name.
+
+    Everything is checked before anything is made.
+
+    Raises:
+        InputError: a candidate that cannot play here, an unusable policy or parameter, or another
+            plan of this name in the store.
+        StoreError: the store cannot be made or used.
+    """
+    manifest = frozen(planned)
+    for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
+        if candidate.kind != "search-winner":
+            ceo_of(candidate)
+    with open_store(location, create=True) as store:
+        yield store, store.catalogue.create_campaign(manifest, planned.runs).name
+
+
+def carry_out(
+    store: Store, campaign: str, hosts: int | None, address: str | None
+) -> CampaignProgress:
+    """Play a campaign until it is at rest, with a view of it on standard error; how it stands then.
+
+    Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
+
+    Raises:
+        StoreError: somebody else carries it out, or the store or Ray refuses.
+    """
+    reader = ProgressReader(store, campaign)
+    progress = reader.read()
+    if progress.finished:
+        return progress
+    if progress.owner is not None:
+        raise _held(campaign, progress.owner, store.location)
+    notice(f"Campaign {campaign} in {store_shown(store.location)}: starting Ray.")
+    try:
+        with ray_options(address) as options:
+            # Ray reads its environment when it is imported.
+            from orchestrator.actors.session import session
+
+            with session(options, store.location, campaign, hosts) as running, view() as shown_by:
+                return _followed(running, reader, shown_by)
+    except LeaseHeld as held:
+        raise _held(campaign, shown(held.owner), store.location) from held
+    except KeyboardInterrupt:
+        notice(f"Campaign {campaign} was left. {how_to_resume(campaign, store.location)}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def how_to_resume(campaign: str, location: str) -> str:
+    """The sentence that says how a campaign goes on."""
+    return f"Go on with: {_command('resume', campaign, location)}"
+
+
+def _followed(running: "Session", reader: ProgressReader, shown_by: View) -> CampaignProgress:
+    with _terminated_like_interrupted():
+        try:
+            end = None
+            while end is None:
+                shown_by.show(reader.read())
+                end = running.ended(_LOOK_SECONDS)
+        except KeyboardInterrupt:
+            notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
+            running.leave(_PATIENCE_SECONDS)
+            raise
+        progress = reader.read()
+        shown_by.close(progress)
+    if end.troubles:
+        raise StoreError(
+            "The campaign cannot go on:\n" + "\n".join(f"  {line}" for line in end.troubles),
+            "Put that right, then: " + _command("resume", progress.campaign, reader.location),
+        )
+    return progress
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Treat SIGTERM as ctrl-C. Set when Ray runs, because Ray sets a handler of its own."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _held(campaign: str, owner: str, location: str) -> StoreError:
+    return StoreError(
+        f"Campaign {campaign} is being carried out by {owner} already.",
+        f"Follow it with: {_command('watch', campaign, location)}",
+    )
+
+
+def _command(verb: str, campaign: str, location: str) -> str:
+    place = store_shown(location)
+    option = "" if place == DEFAULT_STORE else f" --store {shlex.quote(place)}"
+    return f"ceo-arena {verb} {campaign}{option}"

@@ -1,0 +1,98 @@
+"""Commands that check what a store holds."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    JsonOption,
+    NameArgument,
+    StoreOption,
+    chosen_campaign,
+    notices,
+    print_json,
+)
+from orchestrator.cli.tables import print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orchestrator.replay import ReplayReport, RunReport
+
+app = typer.Typer()
+
+DIFFERS: Final = 1
+
+
+@app.command()
+def replay(
+    name: NameArgument = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="ID", help="Only this run; may be given several times."),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="DIRECTORY",
+            help="Take only the decisions from the store, and compare with what this one recorded.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many processes replay.", show_default="one for each processor"
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Settle every run again from its recorded decisions, and compare all that was recorded.
+
+    Every day's digest and accounts, every window, receipt and Score are compared to the last bit.
+    The first difference of a run is named by day, company and field, and the command ends with 1.
+    """
+    from orchestrator.replay import replay_campaign
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        campaign = chosen_campaign(opened, name)
+        runs = len(run or opened.catalogue.runs(campaign))
+    with _progress(runs) as replayed:
+        report = replay_campaign(
+            store, campaign, run or [], jobs or os.cpu_count() or 1, against, replayed
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _show(report)
+    if report.differences:
+        raise typer.Exit(DIFFERS)
+
+
+@contextmanager
+def _progress(runs: int) -> "Iterator[Callable[[RunReport], None]]":
+    """A bar on standard error; nothing when that is no terminal."""
+    from rich.progress import Progress
+
+    with Progress(console=notices(), transient=True, disable=not notices().is_terminal) as bar:
+        task = bar.add_task("replaying", total=runs)
+
+        def replayed(_report: "RunReport") -> None:
+            bar.advance(task)
+
+        yield replayed
+
+
+def _show(report: "ReplayReport") -> None:
+    found = report.to_json()
+    print_text(
+        f"{found['matched']} of {found['runs']} runs match: "
+        f"{found['windows']:,} windows and {found['days']:,} days were settled again.",
+        *(f"  {difference}" for difference in report.differences),
+    )

@@ -1,0 +1,39 @@
+"""The console script: every command, and what becomes of an error.
+
+Exit codes: 0 done; 1 the answer is no, such as a replay that differs or a campaign that is not
+complete; 2 unusable input; 3 the store or the system under it refuses; 130 interrupted. A defect of
+the program shows its traceback and ends with 70.
+"""
+
+import sys
+import traceback
+from typing import Final
+
+import typer
+
+from manifests.errors import ArenaError
+from orchestrator.cli import campaign, evidence, experiments, worlds
+from orchestrator.cli.output import notice
+
+DEFECT: Final = 70
+
+app = typer.Typer(
+    name="ceo-arena",
+    help="A reproducible market in which CEOs, models or rules, run competing companies.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+for group in (worlds, experiments, campaign, evidence):
+    app.add_typer(group.app)
+
+
+def main() -> None:
+    """Run the command that the arguments name; ends the process with its exit code."""
+    try:
+        app()
+    except ArenaError as error:
+        notice(f"Error: {error}")
+        sys.exit(error.exit_code)
+    except Exception:  # noqa: BLE001 - the last place where a defect can be told from a refusal
+        traceback.print_exc()
+        sys.exit(DEFECT)

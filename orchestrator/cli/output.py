@@ -1,0 +1,99 @@
+"""What all commands share: their common options, and how they speak.
+
+Data goes to standard output, everything else to standard error, so that the output of `--json` is
+one JSON document.
+"""
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from manifests.errors import InputError
+
+if TYPE_CHECKING:
+    from orchestrator.store import Store
+
+STORE_VARIABLE: Final = "CEO_ARENA_STORE"
+DEFAULT_STORE: Final = "ceo-arena-store"
+
+StoreOption = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="DIRECTORY",
+        envvar=STORE_VARIABLE,
+        help="Where campaigns, decisions and results are kept.",
+        show_default=f"./{DEFAULT_STORE}",
+    ),
+]
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="NAME", help="The campaign.", show_default="the store's only one"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+INCOMPLETE: Final = 1
+"""The exit code when runs are missing: what is printed is not the whole answer."""
+
+
+class Column(NamedTuple):
+    """A column of a table; numbers stand to the right."""
+
+    heading: str
+    number: bool = False
+
+
+@cache
+def notices() -> Console:
+    """The console of everything that is no data: standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def notice(text: str) -> None:
+    """Say something on standard error."""
+    notices().print(escape(text))
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document, on one line, keys as they stand."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def dollars(cents: int | None) -> str:
+    """An amount of integer cents as dollars, such as -$1,234.50; None is a dash."""
+    if cents is None:
+        return "-"
+    whole, rest = divmod(abs(cents), 100)
+    return f"{'-' if cents < 0 else ''}${whole:,}.{rest:02}"
+
+
+def chosen_campaign(store: "Store", name: str | None) -> str:
+    """The campaign that is meant: the store's only one, if none is named.
+
+    Raises:
+        InputError: the store has no such campaign, or none is named and there is not just one.
+    """
+    if name is not None:
+        return store.catalogue.campaign(name).name
+    names = [row.name for row in store.catalogue.campaigns()]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InputError("The store has no campaign.", "Launch one: ceo-arena launch rehearsal")
+    raise InputError(
+        f"The store has {len(names)} campaigns.", f"Name one of them: {', '.join(names)}."
+    )
+
+
+def store_shown(location: str) -> str:
+    """A store's place for messages and commands, relative when that is shorter."""
+    path = Path(location)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else location

@@ -1,0 +1,174 @@
+"""Watching a campaign: a live view on a terminal, plain lines elsewhere, JSON lines if wanted.
+
+All of it is read from the store, so that it works the same in the shell that carries the campaign
+out and in any other.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.cli.output import notices, print_json
+from orchestrator.lifecycle import RunState
+from orchestrator.progress import CampaignProgress
+
+_BAR_WIDTH: Final = 40
+_LINE_SECONDS: Final = 5.0
+
+# The pace is that of the last minute: hosts come and go.
+_PACE_SECONDS: Final = 60.0
+
+
+class View(Protocol):
+    """Something that shows how a campaign stands, each time it is told."""
+
+    def show(self, progress: CampaignProgress) -> None: ...
+
+    def close(self, progress: CampaignProgress) -> None:
+        """Show the end."""
+        ...
+
+
+@contextmanager
+def view(as_json: bool = False) -> Iterator[View]:
+    """The view that fits: JSON lines on standard output, else a live view or lines on the other."""
+    if as_json:
+        yield JsonLines()
+    elif notices().is_terminal:
+        with Live(console=notices(), auto_refresh=False, transient=False) as live:
+            yield LiveView(live)
+    else:
+        yield Lines()
+
+
+class Pace:
+    """How fast windows are settled, for a guess of the time that is left."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def seconds_left(self, progress: CampaignProgress) -> float | None:
+        """Seconds until all playable windows are settled, None while that cannot be told."""
+        now = time.monotonic()
+        self._seen.append((now, progress.windows))
+        while now - self._seen[0][0] > _PACE_SECONDS:
+            self._seen.popleft()
+        since, windows = self._seen[0]
+        settled = progress.windows - windows
+        if settled <= 0 or now <= since:
+            return None
+        return progress.windows_to_play * (now - since) / settled
+
+
+class Lines:
+    """A line now and then, for logs and pipes; nothing when nothing has changed."""
+
+    def __init__(self) -> None:
+        self._pace = Pace()
+        self._last = ""
+        self._at = -_LINE_SECONDS
+
+    def show(self, progress: CampaignProgress) -> None:
+        left = self._pace.seconds_left(progress)
+        now = time.monotonic()
+        if now - self._at >= _LINE_SECONDS and summary(progress) != self._last:
+            self._say(progress, left, now)
+
+    def close(self, progress: CampaignProgress) -> None:
+        if summary(progress) != self._last:
+            self._say(progress, None, time.monotonic())
+
+    def _say(self, progress: CampaignProgress, left: float | None, now: float) -> None:
+        self._last, self._at = summary(progress), now
+        notices().print(Text(f"{self._last}{_remaining(left)}"))
+
+
+class JsonLines:
+    """One JSON object a line on standard output; nothing when nothing has changed."""
+
+    def __init__(self) -> None:
+        self._pace = Pace()
+        self._last: CampaignProgress | None = None
+
+    def show(self, progress: CampaignProgress) -> None:
+        left = self._pace.seconds_left(progress)
+        if progress != self._last:
+            self._last = progress
+            seconds = None if left is None else round(left)
+            print_json(progress.to_json() | {"seconds_left": seconds})
+
+    def close(self, progress: CampaignProgress) -> None:
+        self.show(progress)
+
+
+class LiveView:
+    """Bars for every seed, on a terminal."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._pace = Pace()
+
+    def show(self, progress: CampaignProgress) -> None:
+        left = self._pace.seconds_left(progress)
+        self._live.update(_picture(progress, left), refresh=True)
+
+    def close(self, progress: CampaignProgress) -> None:
+        self._live.update(_picture(progress, None), refresh=True)
+
+
+def summary(progress: CampaignProgress) -> str:
+    """How a campaign stands, in one line."""
+    planned = len(progress.runs)
+    others = [
+        f"{count} {state}"
+        for state, count in progress.counts.items()
+        if count and state not in {RunState.COMPLETED, RunState.PLANNED}
+    ]
+    return (
+        f"{progress.campaign}: {progress.completed} of {planned} runs completed"
+        f"{''.join(f', {other}' for other in others)}; "
+        f"{progress.windows:,} of {planned * progress.windows_per_run:,} windows, "
+        f"{progress.days:,} of {planned * progress.days_per_run:,} days, "
+        f"{progress.bankruptcies} bankruptcies"
+    )
+
+
+def _remaining(seconds: float | None) -> str:
+    return "" if seconds is None else f"; {_duration(seconds)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+def _picture(progress: CampaignProgress, left: float | None) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(width=_BAR_WIDTH)
+    for _ in range(4):
+        grid.add_column(justify="right", no_wrap=True)
+    for seed in dict.fromkeys(run.planned.seed for run in progress.runs):
+        runs = [run for run in progress.runs if run.planned.seed == seed]
+        done = sum(run.state == RunState.COMPLETED for run in runs)
+        windows, planned = sum(run.windows for run in runs), len(runs) * progress.windows_per_run
+        grid.add_row(
+            f"seed {seed}",
+            ProgressBar(total=planned, completed=windows, width=_BAR_WIDTH),
+            f"{done}/{len(runs)} runs",
+            f"{windows:,}/{planned:,} windows",
+            f"{sum(run.days for run in runs):,} days",
+            f"{sum(len(run.exits) for run in runs)} bankrupt",
+        )
+    return Group(grid, Text(f"{summary(progress)}{_remaining(left)}", overflow="fold"))

@@ -1,0 +1,62 @@
+"""The durable store: campaigns, runs, leases, and every settled window, through SQLAlchemy.
+
+`open_store` opens one. The catalogue says what is to be done; each run has a lease, one writer and
+a database of its own. Whatever a process knew, the next one finds here.
+"""
+
+from orchestrator.store.catalogue import Catalogue
+from orchestrator.store.codec import company_day_columns, day_digest
+from orchestrator.store.connection import CommitPoint
+from orchestrator.store.errors import (
+    LeaseHeld,
+    LeaseLost,
+    WindowAlreadyCommitted,
+    WindowConflict,
+)
+from orchestrator.store.leases import Lease, LeaseState
+from orchestrator.store.location import Store, open_store
+from orchestrator.store.records import (
+    Act,
+    CampaignRow,
+    Checkpoint,
+    CompanyWindow,
+    DesiredState,
+    RunKey,
+    RunRow,
+    RunStatus,
+    StoredCheckpoint,
+    StoredCompanyDay,
+    StoredDay,
+    StoredReceipt,
+    WindowCommit,
+)
+from orchestrator.store.runs import RunStore
+
+__all__ = [
+    "Act",
+    "CampaignRow",
+    "Catalogue",
+    "Checkpoint",
+    "CommitPoint",
+    "CompanyWindow",
+    "DesiredState",
+    "Lease",
+    "LeaseHeld",
+    "LeaseLost",
+    "LeaseState",
+    "RunKey",
+    "RunRow",
+    "RunStatus",
+    "RunStore",
+    "Store",
+    "StoredCheckpoint",
+    "StoredCompanyDay",
+    "StoredDay",
+    "StoredReceipt",
+    "WindowAlreadyCommitted",
+    "WindowCommit",
+    "WindowConflict",
+    "company_day_columns",
+    "day_digest",
+    "open_store",
+]

@@ -1,0 +1,368 @@
+"""The catalogue: which campaigns and runs a store holds, and what the operator wants of them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, select, update
+
+from campaigns.consistency import SEARCH_WINNER
+from campaigns.plan import PlannedRun
+from manifests.canonical import canonical_json
+from manifests.comparison import difference
+from manifests.errors import InputError
+from manifests.model import CampaignManifest
+from orchestrator.store.codec import planned_json, read_planned
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment
+from orchestrator.store.leases import Lease, LeaseState, LeaseTable
+from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow
+from orchestrator.store.schema import acts, campaign_controls, campaign_leases, campaigns, runs
+
+# Names and run ids are names of directories and files, too.
+_FILE_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,238}[a-z0-9])?")
+_SHOWN_DIFFERENCES: Final = 8
+_SHOWN_LENGTH: Final = 60
+
+
+class Catalogue:
+    """The campaigns of one store. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create_campaign(
+        self, manifest: CampaignManifest, planned: Sequence[PlannedRun]
+    ) -> CampaignRow:
+        """Record a campaign with its runs, wanted to run; one with an equal plan is kept as it is.
+
+        Raises:
+            InputError: the store has another plan under this name, whose differences are named;
+                the runs are not those of the manifest; or a name cannot be that of a file.
+        """
+        name = manifest.provenance.campaign
+        _check_names(name, [run.run_id for run in planned])
+        bound = [(run.id, run.seed) for run in manifest.decisive.runs]
+        if bound != [(run.run_id, run.seed) for run in planned]:
+            raise InputError(f"Campaign {name}: the planned runs are not those of its manifest.")
+        with self._database.write(CommitPoint.CREATE_CAMPAIGN) as connection:
+            found = _manifest_bytes(connection, name)
+            if found is None:
+                _insert_campaign(connection, manifest, planned)
+            else:
+                _check_same_plan(CampaignManifest.from_json(found), manifest)
+            return _campaign(connection, name)
+
+    def campaigns(self) -> list[CampaignRow]:
+        """All campaigns, the oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                _campaign_rows().order_by(campaigns.c.created_at, campaigns.c.name)
+            )
+            return [_campaign_row(row) for row in rows.mappings()]
+
+    def campaign(self, name: str) -> CampaignRow:
+        """One campaign. Raises InputError, with the names there are, when there is none such."""
+        with self._database.read() as connection:
+            return _campaign(connection, name)
+
+    def manifest(self, name: str) -> CampaignManifest:
+        """The frozen manifest of a campaign, checked against its plan hash.
+
+        Raises:
+            InputError: no such campaign.
+            IntegrityError: the stored manifest is not the one that was frozen.
+        """
+        return CampaignManifest.from_json(
+            self.manifest_json(name), f"The stored manifest of campaign {name}"
+        )
+
+    def manifest_json(self, name: str) -> bytes:
+        """The manifest as stored, canonical JSON. Raises InputError for an unknown campaign."""
+        with self._database.read() as connection:
+            content = _manifest_bytes(connection, name)
+            if content is None:
+                raise _unknown_campaign(connection, name)
+            return content
+
+    def runs(self, name: str) -> list[RunRow]:
+        """The runs of a campaign in scheduling order. Raises InputError for an unknown campaign."""
+        with self._database.read() as connection:
+            if _manifest_bytes(connection, name) is None:
+                raise _unknown_campaign(connection, name)
+            rows = connection.execute(
+                select(runs).where(runs.c.campaign == name).order_by(runs.c.position)
+            )
+            return [_run_row(row) for row in rows.mappings()]
+
+    def run(self, key: RunKey) -> RunRow:
+        """One run. Raises InputError for an unknown campaign or run."""
+        with self._database.read() as connection:
+            return _run(connection, key)
+
+    def resolve_run(self, campaign: str, planned: PlannedRun) -> None:
+        """Put the winner of a search into the lineup of a run that was planned for it.
+
+        Raises:
+            InputError: no such run, it does not wait for a winner, or has been given another one.
+        """
+        key = RunKey(campaign, planned.run_id)
+        with self._database.write(CommitPoint.RESOLVE_RUN) as connection:
+            found = _run(connection, key).planned
+            if found == planned:
+                return
+            if SEARCH_WINNER not in found.lineup or SEARCH_WINNER in planned.lineup:
+                raise InputError(
+                    f"The {key} has its lineup already: {', '.join(found.lineup)}.",
+                    "A lineup does not change; plan another campaign.",
+                )
+            connection.execute(
+                update(runs)
+                .where(runs.c.campaign == campaign, runs.c.run_id == planned.run_id)
+                .values(planned=planned_json(planned))
+            )
+
+    def set_desired(self, name: str, state: DesiredState, reason: str) -> None:
+        """Record that the operator wants a campaign to run or to pause, and why.
+
+        Raises:
+            InputError: no such campaign.
+        """
+        with self._database.write(CommitPoint.SET_DESIRED) as connection:
+            changed = connection.execute(
+                update(campaign_controls)
+                .where(campaign_controls.c.campaign == name)
+                .values(desired=state, reason=reason, changed_at=DatabaseNow())
+            )
+            if changed.rowcount != 1:
+                raise _unknown_campaign(connection, name)
+            _record_act(connection, name, _ACT[state], reason)
+
+    def acts(self, name: str) -> list[Act]:
+        """What people did to a campaign, in order. Raises InputError for an unknown campaign."""
+        with self._database.read() as connection:
+            _campaign(connection, name)
+            rows = connection.execute(
+                select(acts).where(acts.c.campaign == name).order_by(acts.c.number)
+            )
+            return [
+                Act(row["number"], moment(row["at"]), row["act"], row["target"], row["reason"])
+                for row in rows.mappings()
+            ]
+
+    def acquire_campaign(self, name: str, owner: str, seconds: float) -> Lease:
+        """Become the one who schedules a campaign.
+
+        Raises:
+            InputError: no such campaign.
+            LeaseHeld: somebody else schedules it.
+        """
+        with self._database.write(CommitPoint.ACQUIRE_CAMPAIGN) as connection:
+            _campaign(connection, name)
+            return _LEASES.acquire(connection, name, _subject(name), owner, seconds)
+
+    def renew(self, lease: Lease) -> None:
+        """Keep a campaign's lease for its time from now on. Raises LeaseLost when it is lost."""
+        with self._database.write(CommitPoint.RENEW_CAMPAIGN) as connection:
+            _LEASES.renew(connection, _name_in(lease), lease.subject, lease)
+
+    def release(self, lease: Lease) -> None:
+        """Give a campaign's lease up; one that is lost or released already stays as it is."""
+        with self._database.write(CommitPoint.RELEASE_CAMPAIGN) as connection:
+            _LEASES.release(connection, _name_in(lease), lease.subject, lease)
+
+
+_ACT: Final[Mapping[DesiredState, str]] = {
+    DesiredState.RUNNING: "resume",
+    DesiredState.PAUSED: "pause",
+}
+_SUBJECT: Final = "campaign "
+_LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
+
+
+def copied_rows(connection: Connection, campaign: str) -> dict[Table, list[dict[str, Any]]]:
+    """The rows of a campaign that the database of each of its runs repeats."""
+    return {
+        campaigns: _rows(connection, campaigns, campaigns.c.name == campaign),
+        runs: _rows(connection, runs, runs.c.campaign == campaign),
+    }
+
+
+def insert_controls(connection: Connection, name: str, desired: DesiredState, reason: str) -> None:
+    """Give a campaign that was just inserted its operator's state and its free lease."""
+    connection.execute(
+        insert(campaign_controls).values(
+            campaign=name, desired=desired, reason=reason, changed_at=DatabaseNow()
+        )
+    )
+    connection.execute(
+        insert(campaign_leases).values(campaign=name, epoch=0, expires_at=DatabaseNow())
+    )
+    _record_act(connection, name, "create", reason)
+
+
+def _record_act(connection: Connection, campaign: str, act: str, reason: str) -> None:
+    connection.execute(
+        insert(acts).values(
+            at=DatabaseNow(),
+            campaign=campaign,
+            act=act,
+            target=_subject(campaign),
+            reason=reason,
+        )
+    )
+
+
+def _rows(connection: Connection, table: Table, where: Any) -> list[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(select(table).where(where)).mappings()]
+
+
+def _insert_campaign(
+    connection: Connection, manifest: CampaignManifest, planned: Sequence[PlannedRun]
+) -> None:
+    name = manifest.provenance.campaign
+    connection.execute(
+        insert(campaigns).values(
+            name=name,
+            plan_hash=manifest.plan_hash,
+            manifest=canonical_json(manifest.model_dump(mode="json")),
+            created_at=DatabaseNow(),
+        )
+    )
+    rows = [
+        {
+            "campaign": name,
+            "run_id": run.run_id,
+            "position": run.position,
+            "seed": run.seed,
+            "planned": planned_json(run),
+        }
+        for run in planned
+    ]
+    if rows:
+        connection.execute(insert(runs), rows)
+    insert_controls(connection, name, DesiredState.RUNNING, "")
+
+
+def _check_names(campaign: str, run_ids: Sequence[str]) -> None:
+    for name in (campaign, *run_ids):
+        if not _FILE_NAME.fullmatch(name):
+            raise InputError(
+                f"The name {name!r} cannot be the name of a file.",
+                "Use up to 240 of a-z, 0-9, '.', '_' and '-', with a letter or digit at both ends.",
+            )
+
+
+def _check_same_plan(found: CampaignManifest, offered: CampaignManifest) -> None:
+    if found.plan_hash == offered.plan_hash:
+        return
+    name = found.provenance.campaign
+    decisive = [
+        f"  {change.path}: {_short(change.left)} there, {_short(change.right)} now"
+        for change in difference(found, offered)
+        if change.path.startswith("decisive")
+    ]
+    lines = decisive[:_SHOWN_DIFFERENCES]
+    if len(decisive) > len(lines):
+        lines.append(f"  and {len(decisive) - len(lines)} more")
+    raise InputError(
+        "\n".join([f"The store has a campaign {name} with another plan:", *lines]),
+        "Give this campaign another name, or use another store.",
+    )
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+
+
+def _manifest_bytes(connection: Connection, name: str) -> bytes | None:
+    return connection.scalar(select(campaigns.c.manifest).where(campaigns.c.name == name))
+
+
+def _campaign_rows() -> Select[Any]:
+    counted = (
+        select(func.count())
+        .select_from(runs)
+        .where(runs.c.campaign == campaigns.c.name)
+        .scalar_subquery()
+    )
+    return (
+        select(
+            campaigns.c.name,
+            campaigns.c.plan_hash,
+            campaigns.c.created_at,
+            campaign_controls.c.desired,
+            campaign_controls.c.reason,
+            campaign_controls.c.changed_at,
+            counted.label("runs"),
+            campaign_leases.c.owner,
+            campaign_leases.c.epoch,
+            (campaign_leases.c.expires_at - DatabaseNow()).label("expires_in"),
+        )
+        .join(campaign_controls, campaign_controls.c.campaign == campaigns.c.name)
+        .join(campaign_leases, campaign_leases.c.campaign == campaigns.c.name)
+    )
+
+
+def _campaign_row(row: RowMapping) -> CampaignRow:
+    return CampaignRow(
+        name=row["name"],
+        plan_hash=row["plan_hash"],
+        created_at=moment(row["created_at"]),
+        desired=DesiredState(row["desired"]),
+        reason=row["reason"],
+        changed_at=moment(row["changed_at"]),
+        runs=row["runs"],
+        lease=LeaseState(row["owner"], row["epoch"], row["expires_in"] / 1000),
+    )
+
+
+def _campaign(connection: Connection, name: str) -> CampaignRow:
+    row = (
+        connection.execute(_campaign_rows().where(campaigns.c.name == name))
+        .mappings()
+        .one_or_none()
+    )
+    if row is None:
+        raise _unknown_campaign(connection, name)
+    return _campaign_row(row)
+
+
+def _run(connection: Connection, key: RunKey) -> RunRow:
+    row = (
+        connection.execute(
+            select(runs).where(runs.c.campaign == key.campaign, runs.c.run_id == key.run_id)
+        )
+        .mappings()
+        .one_or_none()
+    )
+    if row is None:
+        _campaign(connection, key.campaign)
+        known = connection.scalars(
+            select(runs.c.run_id).where(runs.c.campaign == key.campaign).order_by(runs.c.position)
+        )
+        raise InputError(
+            f"The campaign {key.campaign} has no run {key.run_id}.",
+            f"Its runs: {', '.join(known) or 'none'}.",
+        )
+    return _run_row(row)
+
+
+def _run_row(row: RowMapping) -> RunRow:
+    key = RunKey(row["campaign"], row["run_id"])
+    return RunRow(key, read_planned(row["planned"], f"The plan of {key}"))
+
+
+def _unknown_campaign(connection: Connection, name: str) -> InputError:
+    known = connection.scalars(select(campaigns.c.name).order_by(campaigns.c.name)).all()
+    return InputError(
+        f"The store has no campaign {name}.", f"Its campaigns: {', '.join(known) or 'none'}."
+    )
+
+
+def _subject(name: str) -> str:
+    return f"{_SUBJECT}{name}"
+
+
+def _name_in(lease: Lease) -> str:
+    return lease.subject.removeprefix(_SUBJECT)

@@ -1,0 +1,387 @@
+"""The durable state of one run: its lease, its status, and every settled window."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Final, NamedTuple, Protocol
+
+from sqlalchemy import Column, Connection, bindparam, insert, select, update
+
+from campaigns.plan import PlannedRun
+from campaigns.records import CompanyOutcome
+from engine.records import DayRecord
+from engine.state import WorldState, encode_state, encoded_state_digest
+from manifests.errors import IntegrityError
+from manifests.model import CampaignManifest
+from orchestrator.lifecycle import RunState, check_run_settles, check_run_transition
+from orchestrator.store import reading
+from orchestrator.store.connection import (
+    CommitPoint,
+    Database,
+    DatabaseNow,
+    insert_rows,
+    moment,
+)
+from orchestrator.store.errors import WindowAlreadyCommitted, WindowConflict
+from orchestrator.store.leases import Lease, LeaseState, LeaseTable
+from orchestrator.store.records import (
+    Checkpoint,
+    CompanyWindow,
+    RunKey,
+    RunStatus,
+    StoredCheckpoint,
+    StoredCompanyDay,
+    StoredDay,
+    StoredReceipt,
+    WindowCommit,
+)
+from orchestrator.store.schema import (
+    campaigns,
+    checkpoints,
+    company_days,
+    company_exits,
+    company_windows,
+    days,
+    outcomes,
+    receipts,
+    run_leases,
+    run_states,
+)
+from orchestrator.store.window_rows import read_outcome, window_rows
+
+_WINDOWS_A_PAGE: Final = 8
+_DAYS_A_PAGE: Final = 56
+
+_LEASES: Final = LeaseTable(run_leases, run_leases.c.run)
+
+# Built once: they run at every window, and building costs more than running.
+_FRONTIER: Final = (
+    select(run_states.c.status, run_states.c.world_version, run_states.c.day)
+    .join(
+        checkpoints,
+        (checkpoints.c.run == run_states.c.run)
+        & (checkpoints.c.version == run_states.c.world_version),
+    )
+    .where(run_states.c.run == bindparam("of_run"))
+)
+_ADVANCE: Final = (
+    update(run_states)
+    .where(run_states.c.run == bindparam("of_run"))
+    .values(
+        status=bindparam("to_status"),
+        world_version=bindparam("to_version"),
+        day=bindparam("to_day"),
+        updated_at=DatabaseNow(),
+    )
+)
+_CHECKPOINT: Final = insert(checkpoints).values(
+    run=bindparam("run"),
+    version=bindparam("version"),
+    day=bindparam("day"),
+    state=bindparam("state"),
+    state_digest=bindparam("state_digest"),
+    epoch=bindparam("epoch"),
+    committed_at=DatabaseNow(),
+)
+
+
+class HeldRun(NamedTuple):
+    """A run in its database, which numbers it `run` and repeats what is planned for it."""
+
+    database: Database
+    run: int
+    planned: PlannedRun
+
+
+class RunHome(Protocol):
+    """Where a run's rows are. With SQLite a file, which comes into being when the run is taken."""
+
+    def find(self) -> HeldRun | None:
+        """The run, or None when it has no rows yet."""
+        ...
+
+    def make(self) -> HeldRun:
+        """The run, with its rows made if there are none."""
+        ...
+
+
+class RunStore:
+    """One run. Reading is free for all; every write shows the lease and happens in one transaction,
+    which raises LeaseLost and changes nothing when the lease is no longer the present one."""
+
+    def __init__(self, key: RunKey, home: RunHome) -> None:
+        self.key = key
+        self._home = home
+        self._held: HeldRun | None = None
+        self._opening = Lock()
+
+    def acquire(self, owner: str, seconds: float) -> Lease:
+        """Become the one writer of the run, for `seconds` and then until somebody takes over.
+
+        `owner` names one process in one life: who asks under the same name is the same.
+
+        Raises:
+            LeaseHeld: another owner has it.
+        """
+        with self._opening:
+            held = self._held = self._held or self._home.make()
+        with held.database.write(CommitPoint.ACQUIRE_RUN) as connection:
+            return _LEASES.acquire(connection, held.run, str(self.key), owner, seconds)
+
+    def renew(self, lease: Lease) -> None:
+        """Keep the lease for its time from now on. Raises LeaseLost."""
+        held = self._present()
+        with held.database.write(CommitPoint.RENEW_RUN) as connection:
+            _LEASES.renew(connection, held.run, str(self.key), lease)
+
+    def release(self, lease: Lease) -> None:
+        """Give the lease up; one that is lost or released already stays as it is."""
+        held = self._present()
+        with held.database.write(CommitPoint.RELEASE_RUN) as connection:
+            _LEASES.release(connection, held.run, str(self.key), lease)
+
+    def status(self) -> RunStatus:
+        """How the run stands."""
+        held = self._find()
+        if held is None:
+            free = LeaseState(None, 0, 0.0)
+            return RunStatus(
+                key=self.key,
+                status=RunState.PLANNED,
+                reason="",
+                world_version=0,
+                day=0,
+                exits={},
+                lease=free,
+                updated_at=None,
+            )
+        with held.database.read() as connection:
+            state = connection.execute(select(run_states).where(run_states.c.run == held.run)).one()
+            exits = connection.execute(
+                select(company_exits.c.seat, company_exits.c.day)
+                .where(company_exits.c.run == held.run)
+                .order_by(company_exits.c.seat)
+            )
+            return RunStatus(
+                key=self.key,
+                status=RunState(state.status),
+                reason=state.reason,
+                world_version=state.world_version,
+                day=state.day,
+                exits={row.seat: row.day for row in exits},
+                lease=_LEASES.state(connection, held.run),
+                updated_at=moment(state.updated_at),
+            )
+
+    def set_status(self, lease: Lease, status: RunState, reason: str) -> None:
+        """Move the run to another status. It completes with its last window, not by this.
+
+        Raises:
+            IllegalTransition: `status` cannot follow the present one.
+        """
+        if status is RunState.COMPLETED:
+            raise ValueError("a run is completed by the commit of its last window")
+        with self._fenced(lease, CommitPoint.SET_STATUS) as (connection, held):
+            of_run = run_states.c.run == held.run
+            found = connection.scalars(select(run_states.c.status).where(of_run)).one()
+            check_run_transition(str(self.key), RunState(found), status)
+            connection.execute(
+                update(run_states)
+                .where(of_run)
+                .values(status=status, reason=reason, updated_at=DatabaseNow())
+            )
+
+    def begin(self, lease: Lease, state: WorldState) -> None:
+        """Store the world at day 0; storing the same again does nothing.
+
+        Raises:
+            IntegrityError: the run began with another state.
+        """
+        content = encode_state(state)
+        digest = encoded_state_digest(content)
+        with self._fenced(lease, CommitPoint.BEGIN_RUN) as (connection, held):
+            found = connection.scalar(
+                select(checkpoints.c.state_digest).where(
+                    checkpoints.c.run == held.run, checkpoints.c.version == 0
+                )
+            )
+            if found is None:
+                self._insert_checkpoint(connection, held, lease, state, content, digest)
+            elif found != digest:
+                raise IntegrityError(f"The {self.key} began with another state.")
+
+    def commit_window(self, lease: Lease, commit: WindowCommit) -> None:
+        """Store all that a barrier settles; with outcomes the run is completed.
+
+        After a StoreError the commit may or may not have happened: `latest` tells.
+
+        Raises:
+            WindowAlreadyCommitted: it is stored already.
+            WindowConflict: the run stands at another world version.
+            NotRunning: the run is paused, stopped or completed.
+            IntegrityError: the parts of the commit contradict each other or the run.
+        """
+        held = self._present()
+        written = window_rows(held.run, self.key, held.planned, commit)
+        status = RunState.RUNNING if commit.outcomes is None else RunState.COMPLETED
+        point = CommitPoint.COMMIT_WINDOW if commit.outcomes is None else CommitPoint.COMPLETE_RUN
+        with self._fenced(lease, point) as (connection, held):
+            self._check_follows(connection, held, commit)
+            for table, rows in written.rows:
+                insert_rows(connection, table, rows)
+            self._insert_checkpoint(
+                connection, held, lease, commit.state, written.state, written.state_digest
+            )
+            connection.execute(
+                _ADVANCE,
+                {
+                    "of_run": held.run,
+                    "to_status": status,
+                    "to_version": commit.state.version,
+                    "to_day": commit.state.day,
+                },
+            )
+
+    def latest(self) -> Checkpoint | None:
+        """The last stored boundary, or None before `begin`.
+
+        Raises:
+            IntegrityError: the stored state or records are not what was settled.
+        """
+        held = self._find()
+        if held is None:
+            return None
+        with held.database.read() as connection:
+            version = connection.scalars(
+                select(run_states.c.world_version).where(run_states.c.run == held.run)
+            ).one()
+            stored = reading.read_checkpoints(
+                connection, held.run, max(version - 1, 0), version + 1
+            )
+            if not stored:
+                return None
+            before, last = stored[0], stored[-1]
+            elapsed = reading.read_day_records(connection, held.run, before.day + 1, last.day + 1)
+        return Checkpoint(last.version, last.day, last.world(), elapsed)
+
+    def manifest_json(self) -> bytes | None:
+        """The run's own copy of its manifest as stored, or None when the run was never taken."""
+        held = self._find()
+        if held is None:
+            return None
+        with held.database.read() as connection:
+            content: bytes = connection.scalars(
+                select(campaigns.c.manifest).where(campaigns.c.name == self.key.campaign)
+            ).one()
+            return content
+
+    def manifest(self) -> CampaignManifest | None:
+        """The decoded copy of the manifest.
+
+        Raises:
+            IntegrityError: it does not have its own plan hash.
+        """
+        content = self.manifest_json()
+        if content is None:
+            return None
+        return CampaignManifest.from_json(content, f"The manifest stored with {self.key}")
+
+    def company_windows(self) -> Iterator[CompanyWindow]:
+        """All closed windows, by world version and seat."""
+        return self._paged(company_windows.c.version, _WINDOWS_A_PAGE, reading.read_company_windows)
+
+    def receipts(self) -> Iterator[StoredReceipt]:
+        """All action receipts, by world version, seat and number."""
+        return self._paged(receipts.c.version, _WINDOWS_A_PAGE, reading.read_receipts)
+
+    def days(self) -> Iterator[StoredDay]:
+        """All settled days."""
+        return self._paged(days.c.day, _DAYS_A_PAGE, reading.read_days)
+
+    def company_days(self) -> Iterator[StoredCompanyDay]:
+        """All company-days, by day and seat."""
+        return self._paged(company_days.c.day, _DAYS_A_PAGE, reading.read_company_days)
+
+    def day_records(self) -> Iterator[DayRecord]:
+        """All settled days, companies included. Raises IntegrityError at one that was changed."""
+        return self._paged(days.c.day, _DAYS_A_PAGE, reading.read_day_records)
+
+    def checkpoints(self) -> Iterator[StoredCheckpoint]:
+        """The world at every boundary, day 0 first."""
+        return self._paged(checkpoints.c.version, _WINDOWS_A_PAGE, reading.read_checkpoints)
+
+    def outcomes(self) -> list[CompanyOutcome]:
+        """How each company ended, by seat; empty until the run is completed."""
+        held = self._find()
+        if held is None:
+            return []
+        with held.database.read() as connection:
+            rows = connection.execute(
+                select(outcomes).where(outcomes.c.run == held.run).order_by(outcomes.c.seat)
+            )
+            return [read_outcome(self.key, held.planned, tuple(row)) for row in rows]
+
+    def close(self) -> None:
+        """Close the files; the next use opens them again."""
+        with self._opening:
+            if self._held is not None:
+                self._held.database.close()
+            self._held = None
+
+    def _find(self) -> HeldRun | None:
+        with self._opening:
+            if self._held is None:
+                self._held = self._home.find()
+            return self._held
+
+    def _present(self) -> HeldRun:
+        held = self._find()
+        if held is None:
+            raise ValueError(f"the {self.key} was never taken, so that no lease on it can exist")
+        return held
+
+    def _paged(
+        self, key: Column[int], span: int, fetch: reading.Fetch[reading.Item]
+    ) -> Iterator[reading.Item]:
+        held = self._find()
+        if held is not None:
+            yield from reading.paged(held.database, held.run, key, span, fetch)
+
+    @contextmanager
+    def _fenced(self, lease: Lease, point: CommitPoint) -> Iterator[tuple[Connection, HeldRun]]:
+        held = self._present()
+        with held.database.write(point) as connection:
+            _LEASES.check(connection, held.run, str(self.key), lease)
+            yield connection, held
+
+    def _check_follows(self, connection: Connection, held: HeldRun, commit: WindowCommit) -> None:
+        frontier = connection.execute(_FRONTIER, {"of_run": held.run}).one_or_none()
+        if frontier is None:
+            raise ValueError(f"the {self.key} has not begun")
+        found, offered = frontier.world_version, commit.version_before
+        if found == offered + 1:
+            raise WindowAlreadyCommitted(str(self.key), found, offered)
+        if found != offered or commit.days[0].day != frontier.day + 1:
+            raise WindowConflict(str(self.key), found, offered)
+        check_run_settles(str(self.key), RunState(frontier.status))
+
+    def _insert_checkpoint(
+        self,
+        connection: Connection,
+        held: HeldRun,
+        lease: Lease,
+        state: WorldState,
+        content: bytes,
+        digest: str,
+    ) -> None:
+        connection.execute(
+            _CHECKPOINT,
+            {
+                "run": held.run,
+                "version": state.version,
+                "day": state.day,
+                "state": content,
+                "state_digest": digest,
+                "epoch": lease.epoch,
+            },
+        )

@@ -1,0 +1,251 @@
+"""The one relational schema: catalogue, runs, and everything a run settles.
+
+Every database has all the tables. With SQLite the catalogue and each run have a file of their own:
+the catalogue uses the first group of tables, a run's file the second, with a copy of its campaign's
+rows in `campaigns` and `runs`, so that the catalogue can be rebuilt from the runs. One PostgreSQL
+database can hold all of it, because every row names its run by the integer `run`, which is unique
+in a store.
+
+Points in time are integer milliseconds since 1970 (UTC) by the database's clock. `version` in a
+table of settled things is the world version at which their window opened; in `checkpoints` it is
+the version that was reached.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from engine.records import ActionReceipt, Ledger
+
+REVISION: Final = "0001"
+"""The Alembic revision of this schema: the newest file in `migrations/versions`."""
+
+metadata: Final = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+# Alembic's own table, declared here so that a fresh database is stamped in the transaction that
+# creates it.
+version_table: Final = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
+# SQLite numbers rows by itself only where the key is INTEGER.
+_Number: Final = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _integer(name: str, **options: Any) -> Column[int]:
+    return Column(name, BigInteger, nullable=options.pop("nullable", False), **options)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+def _bytes(name: str) -> Column[bytes]:
+    return Column(name, LargeBinary, nullable=False)
+
+
+def _run() -> Column[int]:
+    return Column("run", BigInteger, ForeignKey("runs.run"), primary_key=True)
+
+
+def _key(name: str) -> Column[int]:
+    return Column(name, BigInteger, primary_key=True, autoincrement=False)
+
+
+campaigns: Final = Table(
+    "campaigns",
+    metadata,
+    Column("name", Text, primary_key=True),
+    _text("plan_hash"),
+    _bytes("manifest"),
+    _integer("created_at"),
+)
+
+campaign_controls: Final = Table(
+    "campaign_controls",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    _text("desired"),
+    _text("reason"),
+    _integer("changed_at"),
+)
+
+campaign_leases: Final = Table(
+    "campaign_leases",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    Column("owner", Text),
+    _integer("epoch"),
+    _integer("expires_at"),
+)
+
+acts: Final = Table(
+    "acts",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    _integer("at"),
+    Column("campaign", Text, ForeignKey("campaigns.name"), nullable=False),
+    _text("act"),
+    _text("target"),
+    _text("reason"),
+)
+
+runs: Final = Table(
+    "runs",
+    metadata,
+    Column("run", _Number, primary_key=True, autoincrement=True),
+    Column("campaign", Text, ForeignKey("campaigns.name"), nullable=False),
+    _text("run_id"),
+    _integer("position"),
+    _integer("seed"),
+    _bytes("planned"),
+    UniqueConstraint("campaign", "run_id"),
+)
+
+run_states: Final = Table(
+    "run_states",
+    metadata,
+    _run(),
+    _text("status"),
+    _text("reason"),
+    _integer("world_version"),
+    _integer("day"),
+    _integer("updated_at"),
+)
+
+run_leases: Final = Table(
+    "run_leases",
+    metadata,
+    _run(),
+    Column("owner", Text),
+    _integer("epoch"),
+    _integer("expires_at"),
+)
+
+checkpoints: Final = Table(
+    "checkpoints",
+    metadata,
+    _run(),
+    _key("version"),
+    _integer("day"),
+    _bytes("state"),
+    _text("state_digest"),
+    _integer("epoch"),
+    _integer("committed_at"),
+)
+
+company_windows: Final = Table(
+    "company_windows",
+    metadata,
+    _run(),
+    _key("version"),
+    _key("seat"),
+    _text("status"),
+    _text("candidate"),
+    _text("identity"),
+    Column("decision", LargeBinary),
+    Column("decision_digest", Text),
+)
+
+RECEIPT_FIELDS: Final = ActionReceipt.__struct_fields__
+_RECEIPT_TEXTS: Final = ("kind", "subject", "outcome")
+
+receipts: Final = Table(
+    "receipts",
+    metadata,
+    _key("run"),
+    _key("version"),
+    _key("seat"),
+    _key("number"),
+    *(_text(name) if name in _RECEIPT_TEXTS else _integer(name) for name in RECEIPT_FIELDS),
+    ForeignKeyConstraint(
+        ["run", "version", "seat"],
+        ["company_windows.run", "company_windows.version", "company_windows.seat"],
+    ),
+)
+
+days: Final = Table(
+    "days",
+    metadata,
+    _run(),
+    _key("day"),
+    _integer("version"),
+    _text("state_digest"),
+    _text("record_digest"),
+    _bytes("details"),
+)
+
+COMPANY_DAY_COLUMNS: Final = (
+    "opening_cash_cents",
+    "closing_cash_cents",
+    *Ledger.__struct_fields__,
+    "exited",
+)
+"""The columns of `company_days` that repeat a field of the record, for queries."""
+
+company_days: Final = Table(
+    "company_days",
+    metadata,
+    _key("run"),
+    _key("day"),
+    _key("seat"),
+    *(_integer(name) for name in COMPANY_DAY_COLUMNS[:-1]),
+    Column(COMPANY_DAY_COLUMNS[-1], Boolean, nullable=False),
+    _bytes("details"),
+    ForeignKeyConstraint(["run", "day"], ["days.run", "days.day"]),
+)
+
+company_exits: Final = Table(
+    "company_exits",
+    metadata,
+    _run(),
+    _key("seat"),
+    _integer("day"),
+)
+
+OUTCOME_INTEGERS: Final = (
+    "score_cents",
+    "initial_cash_cents",
+    "initial_stock_cents",
+    "revenue_cents",
+    "net_outlays_cents",
+    "terminal_cash_cents",
+    "salvage_cents",
+    "consumer_orders",
+    "fulfilled_units",
+)
+"""The columns of `outcomes` that repeat a field of the outcome and are never null."""
+
+outcomes: Final = Table(
+    "outcomes",
+    metadata,
+    _run(),
+    _key("seat"),
+    _text("candidate"),
+    Column("exit_day", BigInteger),
+    *(_integer(name) for name in OUTCOME_INTEGERS),
+)

@@ -1,0 +1,109 @@
+"""Holding a lease while something works: taken when it can be, renewed meanwhile, given up."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from manifests.errors import StoreError
+from orchestrator.owners import has_ended, is_alive, own_name
+from orchestrator.store import Lease, LeaseHeld
+
+_T = TypeVar("_T")
+
+_RENEWALS: Final = 3
+"""A lease is renewed so often in its time that one failed renewal does not lose it."""
+
+_LOOK_AGAIN_SECONDS: Final = 0.5
+
+
+class Tenure:
+    """The ways to take, renew and release one lease, under the name of this process.
+
+    `acquire` takes it under a name, as the store's methods do; `renew` and `release` are theirs.
+    """
+
+    def __init__(
+        self,
+        acquire: Callable[[str], Lease],
+        renew: Callable[[Lease], None],
+        release: Callable[[Lease], None],
+    ) -> None:
+        self._acquire = acquire
+        self._renew = renew
+        self._release = release
+
+    async def take(self, wanted: Callable[[], bool]) -> Lease | None:
+        """The lease, as soon as its present owner has ended, given it up, or let it expire.
+
+        None when the lease is no longer `wanted` before it could be taken.
+        """
+        while wanted():
+            try:
+                return await asyncio.to_thread(self._acquire_or_succeed)
+            except LeaseHeld as held:
+                await asyncio.sleep(_pause(held))
+        return None
+
+    async def take_unless_kept(self) -> Lease:
+        """The lease, unless its owner lives; one that cannot be seen lives when it renews it.
+
+        Raises:
+            LeaseHeld: the owner lives.
+        """
+        first: LeaseHeld | None = None
+        while True:
+            try:
+                return await asyncio.to_thread(self._acquire_or_succeed)
+            except LeaseHeld as held:
+                first = first or held
+                renewed = held.expires_in_seconds > first.expires_in_seconds
+                if is_alive(held.owner) or renewed or held.owner != first.owner:
+                    raise
+                await asyncio.sleep(_pause(held))
+
+    async def keep(self, lease: Lease, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result of the work, during which the lease is renewed, and after which it is free.
+
+        The renewal is a task of its own, so that work which takes long does not lose the lease.
+        When the lease is lost all the same, the work is cancelled.
+
+        Raises:
+            LeaseLost: somebody else owns what the lease was on. Else whatever the work raises.
+        """
+        working = asyncio.create_task(work)
+        renewing = asyncio.create_task(self._renewals(lease))
+        try:
+            await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                await renewing
+            return working.result()
+        finally:
+            for task in (working, renewing):
+                task.cancel()
+            await asyncio.gather(working, renewing, return_exceptions=True)
+            # A lease that cannot be given up expires.
+            with suppress(StoreError):
+                await asyncio.to_thread(self._release, lease)
+
+    async def _renewals(self, lease: Lease) -> None:
+        """Renew the lease for ever; ends by LeaseLost alone."""
+        while True:
+            await asyncio.sleep(lease.seconds / _RENEWALS)
+            # The work meets the same trouble and tells it; until then the lease may still hold.
+            with suppress(StoreError):
+                await asyncio.to_thread(self._renew, lease)
+
+    def _acquire_or_succeed(self) -> Lease:
+        try:
+            return self._acquire(own_name())
+        except LeaseHeld as held:
+            if not has_ended(held.owner):
+                raise
+            # Nobody needs to wait for a dead owner: the lease is given up in its name.
+            self._release(self._acquire(held.owner))
+            return self._acquire(own_name())
+
+
+def _pause(held: LeaseHeld) -> float:
+    return min(_LOOK_AGAIN_SECONDS, max(held.expires_in_seconds, 0.05))

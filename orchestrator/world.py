@@ -1,0 +1,242 @@
+"""One run between its store, its CEOs and the engine: window, barrier, settlement
+(runtime.md section 1).
+
+At each boundary every active company observes and decides, all at once. When all have closed
+their windows, the window is settled and one transaction commits it; then comes the next. The order
+in which decisions arrive leaves no trace: they are taken by seat. Between two windows the world
+yields to the others of its process and looks whether it is to stop.
+"""
+
+import asyncio
+import traceback
+from collections.abc import Mapping
+from enum import Enum
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+from campaigns.plan import PlannedRun
+from campaigns.records import CompanyOutcome
+from engine.boundary import Boundary
+from engine.decision import InvalidDecision, company_name, validate_decision
+from engine.observation import Observation
+from engine.scenario import Scenario
+from engine.settle import initial_state, settle_window
+from engine.state import WorldState
+from engine.streams import Streams
+from manifests.errors import ArenaError, IntegrityError, StoreError
+from orchestrator.ceos import Ceo
+from orchestrator.lifecycle import SETTLED, CompanyWindowStatus, RunState
+from orchestrator.outcomes import Totals, company_outcomes
+from orchestrator.store import Checkpoint, CompanyWindow, Lease, RunStore, WindowCommit
+
+_WAY_TO_RUNNING: Final[Mapping[RunState, tuple[RunState, ...]]] = {
+    RunState.PLANNED: (RunState.QUEUED, RunState.RUNNING),
+    RunState.QUEUED: (RunState.RUNNING,),
+    RunState.RUNNING: (),
+}
+
+
+class StopKind(Enum):
+    """Why a world stops at its next boundary."""
+
+    PAUSE = "pause"
+    """A person pauses the run: it waits for a person."""
+
+    LEAVE = "leave"
+    """Whoever played the run goes away: it waits for the next one."""
+
+
+class StopRequest:
+    """A wish that a world stop at its next boundary, made at any time from its event loop."""
+
+    def __init__(self) -> None:
+        self.kind: StopKind | None = None
+        self.reason = ""
+
+    def ask(self, kind: StopKind, reason: str) -> None:
+        """Ask to stop; a pause is not taken back by leaving."""
+        if self.kind is not StopKind.PAUSE:
+            self.kind, self.reason = kind, reason
+
+
+class BarrierBroken(Exception):
+    """A window that cannot be settled; the message names the company and the cause."""
+
+
+class World:
+    """One run, played from its last boundary by whoever holds its lease."""
+
+    def __init__(
+        self,
+        run: RunStore,
+        lease: Lease,
+        planned: PlannedRun,
+        scenario: Scenario,
+        ceos: Mapping[int, Ceo],
+        stop: StopRequest,
+    ) -> None:
+        self._run = run
+        self._lease = lease
+        self._planned = planned
+        self._scenario = scenario
+        self._ceos = ceos
+        self._stop = stop
+        self._streams = Streams(planned.seed)
+        self._totals = Totals(len(planned.lineup))
+        self._played_from = 0
+
+    async def play(self) -> RunState:
+        """Play until the run is completed, paused, stopped, or left at a boundary; its state then.
+
+        A run that waits for a person is not touched. A CEO that fails, or decides what the world
+        does not allow, stops the run with a reason.
+
+        Raises:
+            LeaseLost: somebody else owns the run; nothing was written since.
+            StoreError, IntegrityError: the store refuses or contradicts itself; everything up to
+                the last boundary is there.
+        """
+        found = await asyncio.to_thread(self._run.status)
+        if found.status not in _WAY_TO_RUNNING:
+            return found.status
+        for state in _WAY_TO_RUNNING[found.status]:
+            await self._become(state, "")
+        boundary = await self._first_boundary()
+        self._played_from = boundary.day
+        while boundary.day < self._scenario.horizon_days:
+            if self._stop.kind is not None:
+                return await self._stopped()
+            try:
+                boundary = await self._window(boundary)
+            except BarrierBroken as broken:
+                await self._become(RunState.STOPPED, str(broken))
+                return RunState.STOPPED
+            await asyncio.sleep(0)
+        return RunState.COMPLETED
+
+    async def _become(self, state: RunState, reason: str) -> None:
+        await asyncio.to_thread(self._run.set_status, self._lease, state, reason)
+
+    async def _stopped(self) -> RunState:
+        if self._stop.kind is StopKind.PAUSE:
+            await self._become(RunState.PAUSED, self._stop.reason)
+            return RunState.PAUSED
+        return RunState.RUNNING
+
+    async def _first_boundary(self) -> Checkpoint:
+        found = await asyncio.to_thread(self._run.latest)
+        if found is None:
+            state = initial_state(self._scenario, self._streams, len(self._planned.lineup))
+            await asyncio.to_thread(self._run.begin, self._lease, state)
+            return Checkpoint(version=state.version, day=state.day, state=state, elapsed=[])
+        return found
+
+    async def _window(self, boundary: Checkpoint) -> Checkpoint:
+        """From one boundary to the next, which is stored when this returns."""
+        windows = await self._decided(boundary)
+        decisions = {window.seat: window.decision for window in windows}
+        settlement = settle_window(self._scenario, self._streams, boundary.state, decisions)
+        self._totals.add(settlement.days)
+        state = settlement.state
+        last = state.day >= self._scenario.horizon_days
+        commit = WindowCommit(
+            version_before=boundary.version,
+            decisions=windows,
+            receipts=settlement.receipts,
+            days=settlement.days,
+            state=state,
+            outcomes=await asyncio.to_thread(self._outcomes, state) if last else None,
+        )
+        await asyncio.to_thread(self._commit, commit)
+        return Checkpoint(
+            version=state.version, day=state.day, state=state, elapsed=settlement.days
+        )
+
+    async def _decided(self, boundary: Checkpoint) -> list[CompanyWindow]:
+        """The barrier: the closed windows of all active companies, by seat.
+
+        Raises:
+            BarrierBroken: all have closed, and what some of them closed with cannot be settled.
+        """
+        view = Boundary(self._scenario, boundary.state, boundary.elapsed)
+        seats = [seat for seat, firm in enumerate(boundary.state.firms, start=1) if firm.active]
+        closed = await asyncio.gather(
+            *(self._decide(seat, view.observe(seat), boundary.state) for seat in seats),
+            return_exceptions=True,
+        )
+        broken = [str(result) for result in closed if isinstance(result, BarrierBroken)]
+        if broken:
+            raise BarrierBroken("; ".join(broken))
+        windows = []
+        for result in closed:
+            if isinstance(result, BaseException):
+                raise result
+            windows.append(result)
+        return windows
+
+    async def _decide(
+        self, seat: int, observation: Observation, state: WorldState
+    ) -> CompanyWindow:
+        ceo, candidate = self._ceos[seat], self._planned.lineup[seat - 1]
+        place = (
+            f"{company_name(seat)} ({candidate}) at world version {observation.world_version}, "
+            f"day {observation.day}"
+        )
+        try:
+            status, decision = await ceo.decide(observation)
+            if decision is not None:
+                validate_decision(self._scenario, state, seat, decision)
+        except Exception as error:  # a CEO is anybody's code: it stops its own run and no other
+            raise BarrierBroken(f"{place}: {explained(error)}") from error
+        if status not in SETTLED or (decision is None) is (status is CompanyWindowStatus.SEALED):
+            draft = "without" if decision is None else "with"
+            raise BarrierBroken(f"{place}: the window closed as {status} {draft} a decision")
+        return CompanyWindow.closed(
+            version=state.version,
+            seat=seat,
+            status=status,
+            candidate=candidate,
+            identity=ceo.identity,
+            decision=decision,
+        )
+
+    def _outcomes(self, state: WorldState) -> list[CompanyOutcome]:
+        # Days that an earlier owner of the run settled are counted only now, so that taking a run
+        # over costs the same however far it is.
+        earlier = takewhile(lambda day: day.day <= self._played_from, self._run.day_records())
+        self._totals.add(earlier)
+        campaign = self._run.key.campaign
+        return company_outcomes(campaign, self._planned, self._scenario, state, self._totals)
+
+    def _commit(self, commit: WindowCommit) -> None:
+        try:
+            self._run.commit_window(self._lease, commit)
+        except StoreError:
+            # The commit may have been done before its answer was lost: read back first.
+            latest = self._run.latest()
+            if latest is None or latest.version != commit.state.version:
+                raise
+            if latest.state != commit.state:
+                raise IntegrityError(
+                    f"The {self._run.key} has another world at version {latest.version} than the "
+                    "one that was settled."
+                ) from None
+
+
+def put_to_rest(run: RunStore, lease: Lease, state: RunState, reason: str) -> None:
+    """Record that a run waits for a person, whatever it was doing."""
+    if run.status().status is RunState.PLANNED:
+        run.set_status(lease, RunState.QUEUED, "")
+    run.set_status(lease, state, reason)
+
+
+def explained(error: Exception) -> str:
+    """A failure in one line: what it was and where it was raised."""
+    if isinstance(error, ArenaError):
+        return str(error)
+    if isinstance(error, InvalidDecision):
+        return "; ".join(error.problems)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

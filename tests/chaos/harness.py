@@ -1,0 +1,218 @@
+"""Campaigns in processes of their own, and what they must leave in their stores."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import psutil
+
+from campaigns.definition import load_definition
+from campaigns.plan import PlannedRun, plan, resolve
+from engine.boundary import Boundary
+from engine.policies.base import make_policy
+from engine.score import score_cents
+from engine.settle import initial_state, settle_window
+from engine.streams import Streams
+from orchestrator.binding import scenario_of
+from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.store import open_store
+
+COMMAND: Final = (sys.executable, "-c", "from orchestrator.cli.main import main; main()")
+CAMPAIGN: Final = "trial"
+PATIENCE_SECONDS: Final = 90.0
+
+MATRIX: Final = """
+name = "trial"
+seeds = [11, 29]
+baseline = "rule"
+horizon_days = {days}
+limits = {{ lease_seconds = 3 }}
+candidates = [
+    {{ id = "ada", seat = 1, policy = "price-follower" }},
+    {{ id = "bob", seat = 2, policy = "growth" }},
+    {{ id = "cy", seat = 3, policy = "overspender" }},
+    {{ id = "rule", policy = "rule" }},
+]
+"""
+
+SEARCH: Final = """
+name = "trial"
+seeds = [7, 19]
+horizon_days = {days}
+limits = {{ lease_seconds = 1 }}
+candidates = [
+    {{ id = "value", seat = 2, policy = "rule", parameters = {{ focus_segment = "value" }} }},
+    {{ id = "grower", seat = 3, policy = "growth" }},
+]
+[search]
+policy = "rule"
+validation_seeds = [211]
+axes = [{{ values = [{{ price_multiplier_percent = 90 }}, {{ price_multiplier_percent = 100 }}] }}]
+"""
+
+
+class Evidence(NamedTuple):
+    """What a run leaves: the digest of every day, and every company's Score and exit."""
+
+    digests: tuple[str, ...]
+    companies: tuple[tuple[str, int, int | None], ...]
+
+
+class Place:
+    """A campaign file, a store, and a short temporary directory of its own for Ray."""
+
+    def __init__(self, directory: Path, short: str, text: str, days: int) -> None:
+        self.file = directory / "trial.toml"
+        self.file.write_text(text.format(days=days), encoding="utf-8")
+        self.store = directory / "store"
+        self.temporary = short
+
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[str]":
+        """A command at work, in a process group of its own; `launch` and others get the store."""
+        return subprocess.Popen(
+            [*COMMAND, *arguments, "--store", str(self.store)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.store.parent,
+            env={**os.environ, "TMPDIR": self.temporary, **(environment or {})},
+            start_new_session=True,
+        )
+
+    def run(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """A command from start to end."""
+        process = self.start(*arguments, environment=environment)
+        return finished(process)
+
+    def launch(self, *options: str) -> "subprocess.Popen[str]":
+        return self.start("launch", str(self.file), *options)
+
+    def progress(self) -> CampaignProgress:
+        with open_store(str(self.store)) as store:
+            return ProgressReader(store, CAMPAIGN).read()
+
+    def windows(self) -> int:
+        """How many windows are settled; 0 while there is no campaign yet."""
+        return self.progress().windows if self.campaign_exists() else 0
+
+    def wait_for(self, reached: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not reached():
+            assert time.monotonic() < deadline, "it never came to that"
+            time.sleep(0.02)
+
+    def evidence(self) -> dict[str, Evidence]:
+        """What every run left in the store."""
+        found = {}
+        with open_store(str(self.store)) as store:
+            for row in store.catalogue.runs(CAMPAIGN):
+                run = store.run(row.key)
+                found[row.key.run_id] = Evidence(
+                    tuple(day.state_digest for day in run.days()),
+                    tuple(
+                        (outcome.candidate, outcome.score_cents, outcome.exit_day)
+                        for outcome in run.outcomes()
+                    ),
+                )
+        return found
+
+    def owners(self) -> set[int]:
+        """The processes that play runs now, by the names under which they hold their leases."""
+        return {
+            int(run.owner.rpartition("process ")[2])
+            for run in self.progress().runs
+            if run.owner is not None
+        }
+
+    def campaign_exists(self) -> bool:
+        if not (self.store / "catalogue.db").exists():
+            return False
+        with open_store(str(self.store)) as store:
+            return bool(store.catalogue.campaigns())
+
+
+@contextmanager
+def place(directory: Path, text: str = MATRIX, days: int = 21) -> Iterator[Place]:
+    """A place for a campaign; whatever it leaves of Ray is removed."""
+    with tempfile.TemporaryDirectory(prefix="a", dir="/tmp", ignore_cleanup_errors=True) as short:
+        yield Place(directory, short, text, days)
+
+
+def finished(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":
+    """The process at its end."""
+    try:
+        output, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        kill_all(process)
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def descendants(process: "subprocess.Popen[str]") -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def kill_all(process: "subprocess.Popen[str]") -> None:
+    """SIGKILL a command and everything that it started."""
+    for found in [*descendants(process), psutil.Process(process.pid)]:
+        try:
+            found.kill()
+        except psutil.NoSuchProcess:
+            continue
+
+
+def undisturbed(file: Path) -> dict[str, Evidence]:
+    """What the campaign of a file must leave, by the engine alone: no store, no world, no Ray."""
+    planned = plan(load_definition(file))
+    policies = {
+        candidate.id: make_policy(candidate.policy or "", candidate.parameters)
+        for candidate in planned.definition.all_candidates()
+    }
+    scenario = scenario_of(planned.definition)
+    found: dict[str, Evidence] = {}
+    for run in planned.runs:
+        known = resolve(run, _best(planned.runs, found)) if run.depends_on else run
+        found[run.run_id] = _played(known, policies, scenario)
+    return found
+
+
+def _best(runs: Sequence[PlannedRun], found: Mapping[str, Evidence]) -> str:
+    """The candidate in seat 1 with the highest Scores in all, of equals the first."""
+    totals: dict[str, int] = {}
+    for run in runs:
+        if run.run_id in found and not run.depends_on:
+            name, score, _ = found[run.run_id].companies[0]
+            totals[name] = totals.get(name, 0) + score
+    return max(totals, key=lambda name: totals[name])
+
+
+def _played(run: PlannedRun, policies: Mapping[str, Any], scenario: Any) -> Evidence:
+    streams = Streams(run.seed)
+    state = initial_state(scenario, streams, len(run.lineup))
+    digests: list[str] = []
+    elapsed: list[Any] = []
+    while state.day < scenario.horizon_days:
+        boundary = Boundary(scenario, state, elapsed)
+        decisions = {
+            seat: policies[name].decide(boundary.observe(seat))
+            for seat, name in enumerate(run.lineup, start=1)
+            if state.firms[seat - 1].active
+        }
+        settlement = settle_window(scenario, streams, state, decisions)
+        state, elapsed = settlement.state, settlement.days
+        digests += [day.state_digest for day in elapsed]
+    companies = tuple(
+        (name, score_cents(scenario, firm), firm.exit_day)
+        for name, firm in zip(run.lineup, state.firms, strict=True)
+    )
+    return Evidence(tuple(digests), companies)

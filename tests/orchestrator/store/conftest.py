@@ -1,0 +1,36 @@
+"""Stores of every kind for the conformance tests, in real files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import RunStore, Store, open_store
+from tests.orchestrator.store import samples
+
+
+@pytest.fixture(params=["sqlite"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The place of a store that does not exist yet, by kind of database."""
+    assert request.param == "sqlite"
+    return str(tmp_path / "store")
+
+
+@pytest.fixture
+def store(location: str) -> Iterator[Store]:
+    """An empty store."""
+    with open_store(location, create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def campaign(store: Store) -> str:
+    """The name of a campaign with two planned runs."""
+    samples.create_campaign(store)
+    return samples.CAMPAIGN
+
+
+@pytest.fixture
+def run(store: Store, campaign: str) -> RunStore:  # noqa: ARG001
+    """A run that nobody has taken yet."""
+    return store.run(samples.KEY)
