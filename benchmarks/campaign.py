@@ -27,9 +27,10 @@ sys.path = [
 
 from campaigns.definition import load_definition
 from campaigns.plan import plan
+from manifests.model import ModelCandidate
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import bound_scenario, frozen
-from orchestrator.ceos import seated
+from orchestrator.ceos import Ceo, seated
 from orchestrator.owners import own_name
 from orchestrator.store import Store, open_store
 from orchestrator.world import StopRequest, World
@@ -66,10 +67,14 @@ async def _play_in_a_loop(store: Store) -> None:
     for row in store.catalogue.runs(CAMPAIGN):
         run = store.run(row.key)
         lease = run.acquire(own_name(), LEASE_SECONDS)
-        ceos = seated(manifest, row.planned.lineup)
+        ceos = seated(manifest, row.planned.lineup, _no_model)
         await World(run, lease, row.planned, scenario, ceos, StopRequest()).play()
         run.release(lease)
         run.close()
+
+
+def _no_model(candidate: ModelCandidate, _seat: int) -> Ceo:
+    raise AssertionError(f"the rehearsal seats no model, but {candidate.id} is one")
 
 
 def _play_on_hosts(store: Store) -> None:

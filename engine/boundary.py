@@ -162,6 +162,7 @@ def catalog(scenario: Scenario) -> Catalog:
             ResearchTerms(number, level.cost_cents, level.delay_days, level.log_sd)
             for number, level in enumerate(scenario.information.research_levels, start=1)
         ),
+        development_days=scenario.knowledge.maturation_days,
         horizon_days=scenario.horizon_days,
         window_days=scenario.window_days,
         initial_value_cents=scenario.initial_value_cents,

@@ -69,7 +69,9 @@ class ResearchTerms(_Seen, frozen=True):
 
 
 class Catalog(_Seen, frozen=True):
-    """The public frame of a scenario; ``innovation_limit`` is how many projects may be pending."""
+    """The public frame of a scenario; ``innovation_limit`` is how many projects may be pending, and
+    ``development_days`` pass from development spending to its knowledge.
+    """
 
     products: dict[str, ProductTerms]
     segments: dict[str, SegmentLabel]
@@ -78,6 +80,7 @@ class Catalog(_Seen, frozen=True):
     innovation: tuple[InnovationTerms, ...]
     innovation_limit: int | None
     research: tuple[ResearchTerms, ...]
+    development_days: int
     horizon_days: int
     window_days: int
     initial_value_cents: int

@@ -1,10 +1,14 @@
 """Two manifests side by side: which fields differ, by name and by value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from manifests.model import CampaignManifest
+
+_MOST_TOLD: Final = 8
+_LONGEST_TOLD: Final = 60
+_CONSEQUENCES: Final = ("decisive.runs", "decisive.scenario_digest", "decisive.sources.overall")
 
 
 class Absent(Enum):
@@ -42,6 +46,20 @@ def difference(left: CampaignManifest, right: CampaignManifest) -> list[Differen
     ]
 
 
+def told(differences: Sequence[Difference], left: str, right: str) -> str:
+    """Differences as the lines of a message, for instance with `there` and `here` as the sides.
+
+    At most eight, and causes before what follows from them: a seed before all of its runs.
+    """
+    ordered = sorted(differences, key=lambda found: found.path.startswith(_CONSEQUENCES))
+    lines = [
+        f"  {found.path}: {_short(found.left)} {left}, {_short(found.right)} {right}"
+        for found in ordered[:_MOST_TOLD]
+    ]
+    more = len(ordered) - len(lines)
+    return "\n".join([*lines, *([f"  and {more} more"] if more else [])])
+
+
 def value_differences(path: str, left: Any, right: Any) -> Iterator[Difference]:
     """The places in which two JSON values differ, with paths as in `difference` below `path`."""
     if isinstance(left, dict) and isinstance(right, dict):
@@ -51,6 +69,11 @@ def value_differences(path: str, left: Any, right: Any) -> Iterator[Difference]:
     elif left != right or isinstance(left, bool) != isinstance(right, bool):
         # In Python True equals 1; in JSON they are different values.
         yield Difference(path, left, right)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST_TOLD else f"{text[: _LONGEST_TOLD - 3]}..."
 
 
 def _members(path: str, left: dict[str, Any], right: dict[str, Any]) -> Iterator[Difference]:

@@ -18,8 +18,10 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -93,6 +95,20 @@ class SearchWinner(_Bound):
 Candidate = Annotated[PolicyCandidate | ModelCandidate | SearchWinner, Field(discriminator="kind")]
 
 
+class Harness(_Bound):
+    """What every language model is told and given, the same on all routes.
+
+    `interface` is the version of the contract between a company and its CEO. `memory_characters` is
+    how much of a company's own notes a new window begins with.
+    """
+
+    interface: Name
+    prompt: Name
+    prompt_digest: Digest
+    tools_digest: Digest
+    memory_characters: Annotated[int, Field(ge=0)]
+
+
 class PlannedRun(_Bound):
     """One run of the matrix: `seats` maps each seat, 1..n without a gap, to a candidate's id."""
 
@@ -110,7 +126,7 @@ class Decisive(_Bound):
 
     `random_streams` is a fingerprint of a few draws of each distribution; `limits` holds only
     limits that can change a result. Candidates sit in the panel by `seat`; baselines have none of
-    their own.
+    their own. A campaign has a `harness` exactly when it has a candidate that is a model.
     """
 
     versions: Versions
@@ -124,6 +140,7 @@ class Decisive(_Bound):
     runs: tuple[PlannedRun, ...]
     recovery_policy: Name
     limits: JsonObject
+    harness: Harness | None = None
     sources: SourceFingerprint
     libraries: dict[str, str]
     random_streams: Digest
@@ -143,7 +160,16 @@ class Decisive(_Bound):
             _check_search(candidate, known)
         for position, run in enumerate(self.runs):
             _check_run(run, position, self.seeds, known)
+        _check_harness(self.harness, (*self.candidates, *self.baselines))
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What no model needs is not there, so that such a plan keeps the hash it always had."""
+        data: dict[str, Any] = serialize(self)
+        if data.get("harness") is None:
+            data.pop("harness", None)
+        return data
 
 
 class Provenance(_Bound):
@@ -224,6 +250,14 @@ def _check_search(candidate: Candidate, known: list[str]) -> None:
     for name in candidate.among if isinstance(candidate, SearchWinner) else ():
         if name not in known or name == candidate.id:
             raise ValueError(f"{candidate.id} is to be chosen among {name}, which is no candidate")
+
+
+def _check_harness(harness: Harness | None, candidates: Iterable[Candidate]) -> None:
+    models = [candidate.id for candidate in candidates if isinstance(candidate, ModelCandidate)]
+    if models and harness is None:
+        raise ValueError(f"{models[0]} is a model, but no harness is bound")
+    if harness is not None and not models:
+        raise ValueError("a harness is bound, but no candidate is a model")
 
 
 def _check_run(run: PlannedRun, position: int, seeds: Iterable[int], known: list[str]) -> None:

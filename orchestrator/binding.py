@@ -19,7 +19,7 @@ from engine.observation import Catalog
 from engine.policies.base import make_policy
 from engine.scenario import Scenario, default_scenario, load_scenario, parse_scenario
 from engine.streams import stream_fingerprint
-from manifests.comparison import Difference, difference
+from manifests.comparison import Difference, difference, told
 from manifests.errors import InputError
 from manifests.fingerprints import (
     interpreter,
@@ -31,6 +31,7 @@ from manifests.model import (
     CampaignManifest,
     Candidate,
     Decisive,
+    Harness,
     ModelCandidate,
     PolicyCandidate,
     Provenance,
@@ -44,8 +45,6 @@ from providers.routes import parse_route
 PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
 
 RUNTIME_VERSION: Final = "ceos-runtime-v4"
-
-_SHOWN_DIFFERENCES: Final = 8
 
 
 def frozen(planned: CampaignPlan) -> CampaignManifest:
@@ -71,6 +70,7 @@ def frozen(planned: CampaignPlan) -> CampaignManifest:
         runs=tuple(_bound_run(run) for run in planned.runs),
         recovery_policy=definition.recovery,
         limits=_deciding_limits(definition),
+        harness=_harness(candidates),
         sources=source_fingerprint(PACKAGES),
         libraries=library_versions(),
         random_streams=stream_fingerprint(),
@@ -113,11 +113,8 @@ def check_package(manifest: CampaignManifest) -> None:
     if not found:
         return
     name = manifest.provenance.campaign
-    lines = [f"  {change.path}: {change.left} bound, {change.right} here" for change in found]
-    if len(lines) > _SHOWN_DIFFERENCES:
-        lines[_SHOWN_DIFFERENCES:] = [f"  and {len(lines) - _SHOWN_DIFFERENCES} more"]
     raise InputError(
-        "\n".join([f"Campaign {name} was frozen under another package:", *lines]),
+        f"Campaign {name} was frozen under another package:\n{told(found, 'bound', 'here')}",
         "Continue it with the package it was started with, or launch it anew under another name.",
     )
 
@@ -135,6 +132,7 @@ def differences_from_package(manifest: CampaignManifest) -> list[Difference]:
             "versions": _versions(),
             "candidates": tuple(_rebound(each, market) for each in decisive.candidates),
             "baselines": tuple(_rebound(each, market) for each in decisive.baselines),
+            "harness": _harness((*decisive.candidates, *decisive.baselines)),
             "sources": source_fingerprint(PACKAGES),
             "libraries": library_versions(),
             "random_streams": stream_fingerprint(),
@@ -239,6 +237,24 @@ def _deciding_limits(definition: CampaignDefinition) -> dict[str, Any]:
             if candidate.route is not None
         }
     }
+
+
+def _harness(candidates: Iterable[Candidate]) -> Harness | None:
+    """What the models among the candidates are told and given; None when there are none."""
+    if not any(isinstance(candidate, ModelCandidate) for candidate in candidates):
+        return None
+    # Imported late: without models, nobody needs the tools.
+    from orchestrator.session.briefing import MEMORY_CHARACTERS
+    from orchestrator.session.prompt import PROMPT_VERSION, prompt_digest
+    from orchestrator.session.tools import tools_hash
+
+    return Harness(
+        interface=DECISION_VERSION,
+        prompt=PROMPT_VERSION,
+        prompt_digest=prompt_digest(),
+        tools_digest=tools_hash(),
+        memory_characters=MEMORY_CHARACTERS,
+    )
 
 
 def _provenance(definition: CampaignDefinition) -> Provenance:

@@ -4,21 +4,41 @@ A CEO decides one company-window at a time and answers when it has closed. Those
 answer at once; they seal through the world's one gateway like any other (interface.md section 8).
 """
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, Self
 
 from engine.decision import CompanyDecision
 from engine.observation import Observation
 from engine.policies.base import Policy, make_policy
+from engine.records import ActionReceipt
+from engine.state import WorldState
 from manifests.errors import InputError
-from manifests.model import CampaignManifest, Candidate, PolicyCandidate
+from manifests.model import CampaignManifest, Candidate, ModelCandidate, PolicyCandidate
 from orchestrator.lifecycle import CompanyWindowStatus
 
 
+class Window(NamedTuple):
+    """One company-window as it opens.
+
+    ``receipts`` are what the company's actions of the window before came to. ``state`` is for the
+    tools of a session, which show of it what is the company's own or public. ``stopping`` says
+    whether the run is to rest: a CEO that takes its time then closes the window as `open`.
+    """
+
+    observation: Observation
+    state: WorldState
+    receipts: Sequence[ActionReceipt]
+    stopping: Callable[[], bool]
+
+
 class Closed(NamedTuple):
-    """How a company-window closed; the decision is there only when it was sealed."""
+    """How a company-window closed; the decision is there only when it was sealed. ``reason`` says
+    why it was not.
+    """
 
     status: CompanyWindowStatus
     decision: CompanyDecision | None = None
+    reason: str = ""
 
 
 class Ceo(Protocol):
@@ -27,8 +47,8 @@ class Ceo(Protocol):
     @property
     def identity(self) -> str: ...
 
-    async def decide(self, observation: Observation) -> Closed:
-        """Decide the window that opens on this observation; returns when it has closed."""
+    async def decide(self, window: Window) -> Closed:
+        """Decide a window; returns when it has closed."""
         ...
 
 
@@ -44,9 +64,9 @@ class PolicyCeo:
         """The policy that the manifest names, with its parameters. Raises InputError."""
         return cls(make_policy(candidate.policy, candidate.parameters))
 
-    async def decide(self, observation: Observation) -> Closed:
+    async def decide(self, window: Window) -> Closed:
         """The policy's decision; whatever the policy raises passes through."""
-        decision = self._policy.decide(observation)
+        decision = self._policy.decide(window.observation)
         if not isinstance(decision, CompanyDecision):
             raise TypeError(
                 f"the policy decided a {type(decision).__name__}, not a CompanyDecision"
@@ -54,14 +74,20 @@ class PolicyCeo:
         return Closed(CompanyWindowStatus.SEALED, decision)
 
 
-def ceo_of(candidate: Candidate) -> Ceo:
-    """The CEO that a candidate describes.
+ModelSeating = Callable[[ModelCandidate, int], Ceo]
+"""Seats a model; there are models only where a run is owned."""
+
+
+def ceo_of(candidate: Candidate, seat: int, seat_model: ModelSeating) -> Ceo:
+    """The CEO that a candidate is in a seat.
 
     Raises:
         InputError: the candidate cannot sit in a seat of this version, or its policy is not usable.
     """
     if isinstance(candidate, PolicyCandidate):
         return PolicyCeo.of(candidate)
+    if isinstance(candidate, ModelCandidate):
+        return seat_model(candidate, seat)
     raise InputError(
         f'Candidate "{candidate.id}" is a {candidate.kind.replace("-", " ")}: '
         "this version has no CEO for it.",
@@ -69,10 +95,14 @@ def ceo_of(candidate: Candidate) -> Ceo:
     )
 
 
-def seated(manifest: CampaignManifest, lineup: tuple[str, ...]) -> dict[int, Ceo]:
+def seated(
+    manifest: CampaignManifest, lineup: tuple[str, ...], seat_model: ModelSeating
+) -> dict[int, Ceo]:
     """The CEOs of a lineup of candidate ids, by seat; errors as `ceo_of`."""
     known = {
         candidate.id: candidate
         for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines)
     }
-    return {seat: ceo_of(known[name]) for seat, name in enumerate(lineup, start=1)}
+    return {
+        seat: ceo_of(known[name], seat, seat_model) for seat, name in enumerate(lineup, start=1)
+    }

@@ -134,14 +134,14 @@ class ProgressReader:
     def __init__(self, store: Store, campaign: str) -> None:
         self.location = store.location
         self._store = store
-        self._campaign = campaign
+        self.campaign = campaign
         self._scenario: Scenario = bound_scenario(store.catalogue.manifest(campaign))
         self._completed: dict[str, RunStatus] = {}
 
     def read(self) -> CampaignProgress:
         """How the campaign stands now; errors as those of the store."""
-        row = self._store.catalogue.campaign(self._campaign)
-        planned = [found.planned for found in self._store.catalogue.runs(self._campaign)]
+        row = self._store.catalogue.campaign(self.campaign)
+        planned = [found.planned for found in self._store.catalogue.runs(self.campaign)]
         days, window = self._scenario.horizon_days, self._scenario.window_days
         return CampaignProgress(
             campaign=row.name,
@@ -157,7 +157,7 @@ class ProgressReader:
     def _status(self, run_id: str) -> RunStatus:
         if run_id in self._completed:
             return self._completed[run_id]
-        run = self._store.run(RunKey(self._campaign, run_id))
+        run = self._store.run(RunKey(self.campaign, run_id))
         status = run.status()
         if status.status is RunState.COMPLETED:
             self._completed[run_id] = status

@@ -14,7 +14,9 @@ from orchestrator.binding import bound_plan, bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.markets import PlayedMarket
 from orchestrator.search import search_json
+from orchestrator.session.reading import WindowReader
 from orchestrator.store import RunStatus, Store
+from orchestrator.workload import Conduct, conduct
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class CampaignResults:
 
     A campaign that searches has `search`, every other one `groups`. `unfinished` are the runs
     without outcomes, in scheduling order; `companies` counts the outcomes that are there, `exits`
-    are those of bankrupt companies.
+    are those of bankrupt companies. `conduct` is None where no candidate is a model.
     """
 
     manifest: CampaignManifest
@@ -54,6 +56,7 @@ class CampaignResults:
     unfinished: tuple[RunStatus, ...]
     companies: int
     exits: tuple[CompanyOutcome, ...]
+    conduct: Conduct | None
 
     @property
     def campaign(self) -> str:
@@ -104,6 +107,7 @@ class CampaignResults:
             "companies": self.companies,
             "bankruptcies": [_exit_json(outcome) for outcome in self.exits],
             "search": None if self.search is None else search_json(self.search),
+            **({} if self.conduct is None else self.conduct.to_json()),
         }
 
 
@@ -138,7 +142,13 @@ def campaign_results(store: Store, campaign: str) -> CampaignResults:
         unfinished=_unfinished(statuses, outcomes),
         companies=len(outcomes),
         exits=tuple(outcome for outcome in outcomes if outcome.exit_day is not None),
+        conduct=_conduct(store, campaign),
     )
+
+
+def _conduct(store: Store, campaign: str) -> Conduct | None:
+    reader = WindowReader(store, campaign)
+    return conduct(reader.models, reader.records()) if reader.models else None
 
 
 def _group_results(

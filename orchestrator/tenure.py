@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from manifests.errors import StoreError
 from orchestrator.owners import has_ended, is_alive, own_name
-from orchestrator.store import Lease, LeaseHeld
+from orchestrator.store import Lease, LeaseHeld, RunStore
 
 _T = TypeVar("_T")
 
@@ -18,7 +18,7 @@ _LOOK_AGAIN_SECONDS: Final = 0.5
 
 
 class Tenure:
-    """The ways to take, renew and release one lease, under the name of this process.
+    """The ways to take, renew and release one lease as `owner`.
 
     `acquire` takes it under a name, as the store's methods do; `renew` and `release` are theirs.
     """
@@ -28,10 +28,12 @@ class Tenure:
         acquire: Callable[[str], Lease],
         renew: Callable[[Lease], None],
         release: Callable[[Lease], None],
+        owner: str,
     ) -> None:
         self._acquire = acquire
         self._renew = renew
         self._release = release
+        self._owner = owner
 
     async def take(self, wanted: Callable[[], bool]) -> Lease | None:
         """The lease, as soon as its present owner has ended, given it up, or let it expire.
@@ -96,13 +98,18 @@ class Tenure:
 
     def _acquire_or_succeed(self) -> Lease:
         try:
-            return self._acquire(own_name())
+            return self._acquire(self._owner)
         except LeaseHeld as held:
             if not has_ended(held.owner):
                 raise
             # Nobody needs to wait for a dead owner: the lease is given up in its name.
             self._release(self._acquire(held.owner))
-            return self._acquire(own_name())
+            return self._acquire(self._owner)
+
+
+def tenure_of_run(run: RunStore, seconds: float) -> Tenure:
+    """The tenure of a run by this process, for so many seconds at a time."""
+    return Tenure(lambda owner: run.acquire(owner, seconds), run.renew, run.release, own_name())
 
 
 def _pause(held: LeaseHeld) -> float:

@@ -19,16 +19,22 @@ from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.boundary import Boundary
 from engine.decision import InvalidDecision, company_name, validate_decision
-from engine.observation import Observation
 from engine.scenario import Scenario
 from engine.settle import initial_state, settle_window
 from engine.state import WorldState
 from engine.streams import Streams
 from manifests.errors import ArenaError, IntegrityError, StoreError
-from orchestrator.ceos import Ceo
+from orchestrator.ceos import Ceo, Window
 from orchestrator.lifecycle import SETTLED, CompanyWindowStatus, RunState
 from orchestrator.outcomes import Totals, company_outcomes
-from orchestrator.store import Checkpoint, CompanyWindow, Lease, RunStore, WindowCommit
+from orchestrator.store import (
+    Checkpoint,
+    CompanyWindow,
+    Lease,
+    LeaseLost,
+    RunStore,
+    WindowCommit,
+)
 
 _WAY_TO_RUNNING: Final[Mapping[RunState, tuple[RunState, ...]]] = {
     RunState.PLANNED: (RunState.QUEUED, RunState.RUNNING),
@@ -108,10 +114,11 @@ class World:
             if self._stop.kind is not None:
                 return await self._stopped()
             try:
-                boundary = await self._window(boundary)
+                settled = await self._window(boundary)
             except BarrierBroken as broken:
                 await self._become(RunState.STOPPED, str(broken))
                 return RunState.STOPPED
+            boundary = settled or boundary
             await asyncio.sleep(0)
         return RunState.COMPLETED
 
@@ -129,12 +136,16 @@ class World:
         if found is None:
             state = initial_state(self._scenario, self._streams, len(self._planned.lineup))
             await asyncio.to_thread(self._run.begin, self._lease, state)
-            return Checkpoint(version=state.version, day=state.day, state=state, elapsed=[])
+            return Checkpoint(state.version, state.day, state, elapsed=[], receipts={})
         return found
 
-    async def _window(self, boundary: Checkpoint) -> Checkpoint:
-        """From one boundary to the next, which is stored when this returns."""
+    async def _window(self, boundary: Checkpoint) -> Checkpoint | None:
+        """From one boundary to the next, which is stored when this returns; None when the world
+        is to stop and some company has not closed.
+        """
         windows = await self._decided(boundary)
+        if windows is None:
+            return None
         decisions = {window.seat: window.decision for window in windows}
         settlement = settle_window(self._scenario, self._streams, boundary.state, decisions)
         self._totals.add(settlement.days)
@@ -149,12 +160,11 @@ class World:
             outcomes=await asyncio.to_thread(self._outcomes, state) if last else None,
         )
         await asyncio.to_thread(self._commit, commit)
-        return Checkpoint(
-            version=state.version, day=state.day, state=state, elapsed=settlement.days
-        )
+        return Checkpoint(state.version, state.day, state, settlement.days, settlement.receipts)
 
-    async def _decided(self, boundary: Checkpoint) -> list[CompanyWindow]:
-        """The barrier: the closed windows of all active companies, by seat.
+    async def _decided(self, boundary: Checkpoint) -> list[CompanyWindow] | None:
+        """The barrier: the closed windows of all active companies, by seat; None when the world is
+        to stop and one of them is still open.
 
         Raises:
             BarrierBroken: all have closed, and what some of them closed with cannot be settled.
@@ -162,7 +172,7 @@ class World:
         view = Boundary(self._scenario, boundary.state, boundary.elapsed)
         seats = [seat for seat, firm in enumerate(boundary.state.firms, start=1) if firm.active]
         closed = await asyncio.gather(
-            *(self._decide(seat, view.observe(seat), boundary.state) for seat in seats),
+            *(self._decide(seat, self._opened(seat, view, boundary)) for seat in seats),
             return_exceptions=True,
         )
         broken = [str(result) for result in closed if isinstance(result, BarrierBroken)]
@@ -173,22 +183,37 @@ class World:
             if isinstance(result, BaseException):
                 raise result
             windows.append(result)
-        return windows
+        complete = [window for window in windows if window is not None]
+        return complete if len(complete) == len(windows) else None
 
-    async def _decide(
-        self, seat: int, observation: Observation, state: WorldState
-    ) -> CompanyWindow:
+    def _opened(self, seat: int, view: Boundary, boundary: Checkpoint) -> Window:
+        return Window(
+            view.observe(seat),
+            boundary.state,
+            boundary.receipts.get(seat, ()),
+            lambda: self._stop.kind is not None,
+        )
+
+    async def _decide(self, seat: int, window: Window) -> CompanyWindow | None:
+        """The closed window of one company; None when it stays open because the world stops."""
         ceo, candidate = self._ceos[seat], self._planned.lineup[seat - 1]
+        observation, state = window.observation, window.state
         place = (
             f"{company_name(seat)} ({candidate}) at world version {observation.world_version}, "
             f"day {observation.day}"
         )
         try:
-            status, decision = await ceo.decide(observation)
+            status, decision, reason = await ceo.decide(window)
             if decision is not None:
                 validate_decision(self._scenario, state, seat, decision)
+        except (LeaseLost, StoreError, IntegrityError):
+            raise
         except Exception as error:  # a CEO is anybody's code: it stops its own run and no other
             raise BarrierBroken(f"{place}: {explained(error)}") from error
+        if status is CompanyWindowStatus.OPEN and window.stopping():
+            return None
+        if status not in SETTLED and reason:
+            raise BarrierBroken(f"{place}: {status}: {reason}")
         if status not in SETTLED or (decision is None) is (status is CompanyWindowStatus.SEALED):
             draft = "without" if decision is None else "with"
             raise BarrierBroken(f"{place}: the window closed as {status} {draft} a decision")
@@ -234,7 +259,7 @@ def put_to_rest(run: RunStore, lease: Lease, state: RunState, reason: str) -> No
 def explained(error: Exception) -> str:
     """A failure in one line: what it was and where it was raised."""
     if isinstance(error, ArenaError):
-        return str(error)
+        return f"{error.message} {error.remedy}".strip()
     if isinstance(error, InvalidDecision):
         return "; ".join(error.problems)
     frames = traceback.extract_tb(error.__traceback__)

@@ -34,6 +34,7 @@ ModelId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Tokens = Annotated[int, Field(ge=1)]
 DollarsPerMillion = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+WireName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 
 
 class _RouteData(BaseModel):
@@ -55,6 +56,37 @@ class Prices(_RouteData):
     output: DollarsPerMillion
 
 
+class ChatDialect(_RouteData):
+    """How one vendor's Chat Completions differ from the rest (providers.md section 1).
+
+    `output_limit_field` carries the bound of a reply, reasoning included. `ask_usage` asks for
+    usage in the stream; off only for a service that sends it unasked and refuses the question.
+    `reasoning_fields` of an assistant message hold its reasoning. `return_reasoning` says with
+    which messages they are sent back; every other field goes back as it came, except
+    `withheld_fields`, which the service sends but does not take. `return_bad_arguments` is for
+    services that refuse a whole conversation over a past call whose arguments are not a JSON
+    object. `reasoning_tokens` tells whether the vendor's count of completion tokens has the
+    reasoning in it or only the count of all tokens has.
+    """
+
+    output_limit_field: WireName = "max_tokens"
+    ask_usage: bool = True
+    reasoning_fields: tuple[WireName, ...] = ("reasoning_content", "reasoning", "reasoning_details")
+    return_reasoning: Literal["always", "with tool calls", "never"] = "always"
+    withheld_fields: tuple[WireName, ...] = ()
+    return_bad_arguments: Literal["as received", "as empty object"] = "as received"
+    reasoning_tokens: Literal["in completion", "in total only"] = "in completion"
+
+    @property
+    def returns_everything(self) -> bool:
+        """Whether every assistant message goes back as it came."""
+        return (
+            self.return_reasoning == "always"
+            and not self.withheld_fields
+            and self.return_bad_arguments == "as received"
+        )
+
+
 class Route(_RouteData):
     """One way to one model.
 
@@ -62,7 +94,7 @@ class Route(_RouteData):
     `smallest_useful_ceiling` are output tokens of one reply. `endpoint` is a base URL,
     `endpoint_env` the name of a variable that holds one; with neither, the vendor's own address is
     used. `credentials` names the variables that hold them, or says "no key" for an endpoint that
-    asks for none.
+    asks for none. `chat` is for the protocol of that name; without it the plain dialect is spoken.
     """
 
     protocol: Literal["responses", "chat", "messages"]
@@ -75,6 +107,7 @@ class Route(_RouteData):
     endpoint_env: EnvironmentName | None = None
     credentials: Annotated[tuple[EnvironmentName, ...], Field(min_length=1)] | Literal["no key"]
     prices: Prices | None = None
+    chat: ChatDialect | None = None
 
     @cached_property
     def identity_hash(self) -> str:
@@ -83,7 +116,11 @@ class Route(_RouteData):
 
     def public(self) -> dict[str, Any]:
         """The route as plain JSON without credentials and endpoint: what a manifest may show."""
-        return self.model_dump(mode="json", exclude=set(OUTSIDE_IDENTITY))
+        data = self.model_dump(mode="json", exclude=set(OUTSIDE_IDENTITY))
+        if self.chat is None:
+            # A route that says nothing of a dialect is what it was before there were dialects.
+            del data["chat"]
+        return data
 
     def accepts(self, returned_model: str) -> bool:
         """Whether a reply that names this model id is a reply of this route (section 2)."""
@@ -100,14 +137,7 @@ class Route(_RouteData):
     @field_validator("endpoint")
     @classmethod
     def _plain_url(cls, endpoint: str | None) -> str | None:
-        if endpoint is None:
-            return None
-        url = urlsplit(endpoint)
-        if url.scheme not in {"http", "https"} or not url.hostname:
-            raise ValueError("the endpoint is not an http or https URL")
-        if url.username is not None or url.password is not None or url.query:
-            raise ValueError("the endpoint carries a user, a password or a query; use credentials")
-        return endpoint
+        return None if endpoint is None else plain_url(endpoint)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -117,6 +147,8 @@ class Route(_RouteData):
             raise ValueError("smallest_useful_ceiling is above native_ceiling")
         if len({self.model, *self.accepted_aliases}) <= len(self.accepted_aliases):
             raise ValueError("accepted_aliases repeats an id or the requested model")
+        if self.chat is not None and self.protocol != "chat":
+            raise ValueError("chat describes a dialect of another protocol than the route's")
         return self
 
 
@@ -131,6 +163,20 @@ def parse_route(data: Mapping[str, Any], source: str) -> Route:
         return Route.model_validate_json(canonical_json(dict(data)))
     except ValidationError as error:
         raise input_error(source, error) from error
+
+
+def plain_url(endpoint: str) -> str:
+    """The endpoint, when it is an http or https URL that carries no secret.
+
+    Raises:
+        ValueError: it is not; the message does not repeat it.
+    """
+    url = urlsplit(endpoint)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        raise ValueError("the endpoint is not an http or https URL")
+    if url.username is not None or url.password is not None or url.query:
+        raise ValueError("the endpoint carries a user, a password or a query; use credentials")
+    return endpoint
 
 
 def _keys(value: JsonValue) -> Iterator[str]:

@@ -23,6 +23,7 @@ def _scenario(observation: Observation) -> Iterator[Row]:
         catalog.window_days,
         observation.day,
         observation.days_remaining,
+        catalog.innovation_limit,
         catalog.initial_value_cents,
         SCORE_DEFINITION,
     )
@@ -59,6 +60,7 @@ def _product_catalog(observation: Observation) -> Iterator[Row]:
             product.liquidation_value_cents,
             product.holding_cost_cents,
             product.procurement_days,
+            observation.catalog.development_days,
         )
 
 
@@ -72,6 +74,12 @@ FRAME: Final = (
             count("window_days", "days", "Length of a decision window; the last may be shorter."),
             day("day", "Today."),
             count("days_remaining", "days", "Days from today to the end of the run."),
+            count(
+                "innovation_limit",
+                "projects",
+                "Innovation projects that may be pending at once; none means no limit.",
+                nullable=True,
+            ),
             cents("initial_value_cents", "Initial enterprise value, which the Score subtracts."),
             name_of("score_definition", "What the Score is."),
         ),
@@ -127,6 +135,7 @@ FRAME: Final = (
             cents("liquidation_value_cents", "What a unit in stock or inbound counts at the end."),
             cents("holding_cost_cents", "Cost of a unit in stock at the end of a day."),
             count("procurement_days", "days", "From order to arrival."),
+            count("development_days", "days", "From development spending to its knowledge."),
         ),
         key=("product_id",),
         present=_product_catalog,

@@ -20,7 +20,6 @@ from manifests.errors import ArenaError, IntegrityError
 from orchestrator.actors.host import Host, RunEnd
 from orchestrator.binding import bound_plan, execution_limits
 from orchestrator.lifecycle import RunState
-from orchestrator.owners import own_name
 from orchestrator.scheduler import (
     WAITING_FOR_A_PERSON,
     RunView,
@@ -28,7 +27,7 @@ from orchestrator.scheduler import (
     runs_to_start,
 )
 from orchestrator.store import DesiredState, RunKey, RunStore, open_store
-from orchestrator.tenure import Tenure
+from orchestrator.tenure import Tenure, tenure_of_run
 from orchestrator.world import StopKind
 
 # How often the operator's wish is read.
@@ -38,7 +37,7 @@ _LOOK_SECONDS: Final = 0.5
 _ABANDON_SECONDS: Final = 10.0
 
 # Deaths of hosts in a row, without a window settled in between, after which a person must look.
-_MOST_DEATHS: Final = 10
+_MOST_DEATHS: Final = 6
 
 # Calls that are no runs: questions and requests to stop.
 _CONTROL_CALLS: Final = 8
@@ -52,9 +51,13 @@ class CampaignEnd:
 
 
 class CampaignScheduler:
-    """Carries one campaign out on some hosts."""
+    """Carries one campaign out on some hosts, in the name of `owner`.
 
-    def __init__(self, location: str, campaign: str, hosts: int) -> None:
+    That is the process whose end ends this actor, too: whoever comes next need not wait for both.
+    """
+
+    def __init__(self, location: str, campaign: str, hosts: int, owner: str) -> None:
+        self._owner = owner
         self._store = open_store(location)
         self._catalogue = self._store.catalogue
         self._campaign = campaign
@@ -84,6 +87,7 @@ class CampaignScheduler:
             lambda owner: catalogue.acquire_campaign(self._campaign, owner, seconds),
             catalogue.renew,
             catalogue.release,
+            self._owner,
         )
         lease = await tenure.take_unless_kept()
         try:
@@ -102,7 +106,7 @@ class CampaignScheduler:
             run_id = run.planned.run_id
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
         if requeue:
-            self._requeue()
+            await self._requeue()
         pausing = False
         while True:
             wish = self._catalogue.campaign(self._campaign)
@@ -120,7 +124,7 @@ class CampaignScheduler:
             elif pausing and not leaving and wish.desired is DesiredState.RUNNING:
                 # Resumed before all runs had paused.
                 pausing = False
-                self._requeue()
+                await self._requeue()
             else:
                 return CampaignEnd(tuple(self._troubles))
 
@@ -168,13 +172,15 @@ class CampaignScheduler:
                 "ends them: memory, a limit of the system, or a policy."
             )
 
-    def _requeue(self) -> None:
+    async def _requeue(self) -> None:
         """Put every run that waits for a person back into the queue."""
         for run_id, view in self._views.items():
             if view.state not in WAITING_FOR_A_PERSON:
                 continue
             run = self._run(run_id)
-            lease = run.acquire(own_name(), self._limits.lease_seconds)
+            # Its last owner may have died before it gave the lease up.
+            lease = await tenure_of_run(run, self._limits.lease_seconds).take(lambda: True)
+            assert lease is not None
             run.set_status(lease, RunState.QUEUED, "")
             run.release(lease)
             run.close()

@@ -81,7 +81,7 @@ def _starting_in(directory: Path) -> dict[str, Any]:
 def _attaching_to(address: str) -> dict[str, Any]:
     host, _, port = address.rpartition(":")
     if address != "auto":
-        if not host or not port.isdecimal() or int(port) > _LAST_PORT:
+        if not host or "/" in host or not port.isdecimal() or int(port) > _LAST_PORT:
             raise InputError(
                 f"{address} is not the address of a Ray cluster.",
                 "Give host:port of its head node, or auto for the cluster of this machine.",

@@ -11,8 +11,9 @@ from manifests.errors import ArenaError
 from orchestrator.binding import bound_scenario, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
+from orchestrator.session.services import ModelServices
 from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
-from orchestrator.tenure import Tenure
+from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World, explained, put_to_rest
 
 
@@ -34,6 +35,7 @@ class Host:
         self._manifest = self._store.catalogue.manifest(campaign)
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
+        self._models = ModelServices(self._manifest)
         self._stops: dict[str, StopRequest] = {}
 
     async def play(self, run_id: str) -> RunEnd:
@@ -52,8 +54,8 @@ class Host:
             request.ask(kind, reason)
 
     async def _play_as_owner(self, run: RunStore, stop: StopRequest) -> RunEnd:
-        run_id, seconds = run.key.run_id, self._lease_seconds
-        tenure = Tenure(lambda owner: run.acquire(owner, seconds), run.renew, run.release)
+        run_id = run.key.run_id
+        tenure = tenure_of_run(run, self._lease_seconds)
         try:
             lease = await tenure.take(lambda: stop.kind is None)
             if lease is None:
@@ -63,18 +65,19 @@ class Host:
             # Who took the run over plays it now; the campaign's scheduler asks again.
             return RunEnd(run_id, RunState.RUNNING)
         except ArenaError as error:
-            return RunEnd(run_id, RunState.PAUSED, str(error))
+            return RunEnd(run_id, RunState.PAUSED, explained(error))
 
     async def _play_under(self, lease: Lease, run: RunStore, stop: StopRequest) -> RunEnd:
         try:
             planned = (await asyncio.to_thread(self._store.catalogue.run, run.key)).planned
-            ceos = seated(self._manifest, planned.lineup)
-            world = World(run, lease, planned, self._scenario, ceos, stop)
-            return RunEnd(run.key.run_id, await world.play())
+            with self._models.for_run(run, lease, self._scenario) as models:
+                ceos = seated(self._manifest, planned.lineup, models.ceo)
+                world = World(run, lease, planned, self._scenario, ceos, stop)
+                return RunEnd(run.key.run_id, await models.kept_while(world.play()))
         except LeaseLost:
             raise
         except ArenaError as error:
-            return await asyncio.to_thread(_rested, run, lease, RunState.PAUSED, str(error))
+            return await asyncio.to_thread(_rested, run, lease, RunState.PAUSED, explained(error))
         except Exception as error:  # noqa: BLE001 - a defect ends its own run, not the others
             return await asyncio.to_thread(_rested, run, lease, RunState.STOPPED, explained(error))
 

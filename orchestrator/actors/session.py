@@ -11,6 +11,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from manifests.errors import ArenaError, InputError, StoreError
 from orchestrator.actors.campaign import CampaignEnd, CampaignScheduler
+from orchestrator.owners import own_name
 
 # A scheduler is carry_out, leave and questions.
 _CALLS: Final = 8
@@ -22,7 +23,7 @@ class Session:
 
     def __init__(self, core: "RayCore", location: str, campaign: str, hosts: int) -> None:
         self._core = core
-        self._place = (location, campaign, hosts)
+        self._place = (location, campaign, hosts, own_name())
         self._remote: Any = ray.remote(CampaignScheduler)
         self._deaths = 0
         self._begin(requeue=True)
@@ -37,7 +38,7 @@ class Session:
         if not self._core.lives():
             raise StoreError(
                 "Ray was ended from outside.",
-                "Nothing that was settled is lost; resume the campaign.",
+                "Nothing that was settled is lost.",
             )
         try:
             done, _ = ray.wait([self._end], timeout=seconds)
@@ -141,6 +142,4 @@ def _unavailable(address: str, error: Exception) -> InputError | StoreError:
 
 def _ray_failed(error: Exception) -> StoreError:
     reason = str(error).strip().partition("\n")[0]
-    return StoreError(
-        f"Ray failed: {reason}", "Nothing that was settled is lost; resume the campaign."
-    )
+    return StoreError(f"Ray failed: {reason}", "Nothing that was settled is lost.")

@@ -42,6 +42,16 @@ AddressOption = Annotated[
         show_default="a private Ray on this machine",
     ),
 ]
+DaysOption = Annotated[
+    int | None,
+    typer.Option(
+        "--days",
+        metavar="N",
+        min=1,
+        help="Play only so many days: a short form, with a plan hash of its own.",
+        show_default="those of the campaign",
+    ),
+]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")]
 
 
@@ -50,6 +60,7 @@ def launch(
     campaign: Annotated[
         str, typer.Argument(help="A campaign of the library, or the path of a campaign file.")
     ],
+    days: DaysOption = None,
     store: StoreOption = DEFAULT_STORE,
     hosts: HostsOption = None,
     address: AddressOption = None,
@@ -59,16 +70,26 @@ def launch(
 
     The campaign is frozen before its first run starts. Launched again, it goes on where it stood.
     Ctrl-C leaves it without harm.
+
+    A campaign that is to play against the rehearsal gateway gets one for the time of the command,
+    unless CEO_ARENA_REHEARSAL_URL names one.
+
+    A short form bears the campaign's name; keep it in another store than the whole one.
     """
     from campaigns.definition import load_definition
     from campaigns.plan import plan
     from orchestrator.cli.carrying import carry_out, created
     from orchestrator.store import DesiredState
 
-    planned = plan(load_definition(campaign))
+    definition = load_definition(campaign)
+    if days is not None:
+        definition = definition.model_copy(update={"horizon_days": days})
+    planned = plan(definition)
     with created(planned, store) as (opened, name):
         if opened.catalogue.campaign(name).desired is DesiredState.PAUSED:
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
+        if days is not None:
+            notice(f"A short form of {name}, {days} days; its plan hash is its own.")
         _finish(opened, carry_out(opened, name, hosts, address), as_json)
 
 

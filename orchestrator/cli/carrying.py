@@ -2,8 +2,8 @@
 
 import shlex
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -13,11 +13,12 @@ from campaigns.plan import CampaignPlan
 from manifests.errors import StoreError
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import frozen
-from orchestrator.ceos import ceo_of
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
+from orchestrator.cli.rehearsing import rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.owners import shown
 from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.session.services import check_playable
 from orchestrator.store import LeaseHeld, Store, open_store
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ INTERRUPTED: Final = 130
 
 _LOOK_SECONDS: Final = 0.5
 _PATIENCE_SECONDS: Final = 15.0
+_MOST_TROUBLES: Final = 2
 
 
 @contextmanager
@@ -41,9 +43,7 @@ def created(planned: CampaignPlan, location: str) -> Iterator[tuple[Store, str]]
         StoreError: the store cannot be made or used.
     """
     manifest = frozen(planned)
-    for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
-        if candidate.kind != "search-winner":
-            ceo_of(candidate)
+    check_playable(manifest)
     with open_store(location, create=True) as store:
         yield store, store.catalogue.create_campaign(manifest, planned.runs).name
 
@@ -56,6 +56,7 @@ def carry_out(
     Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
 
     Raises:
+        InputError: a cluster, or a rehearsal gateway, that cannot be used.
         StoreError: somebody else carries it out, or the store or Ray refuses.
     """
     reader = ProgressReader(store, campaign)
@@ -64,9 +65,11 @@ def carry_out(
         return progress
     if progress.owner is not None:
         raise _held(campaign, progress.owner, store.location)
-    notice(f"Campaign {campaign} in {store_shown(store.location)}: starting Ray.")
+    begins = "starting Ray" if address is None else f"joining Ray at {address}"
+    notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
-        with ray_options(address) as options:
+        manifest = store.catalogue.manifest(campaign)
+        with rehearsal_gateway(manifest, address), ray_options(address) as options:
             # Ray reads its environment when it is imported.
             from orchestrator.actors.session import session
 
@@ -89,20 +92,31 @@ def _followed(running: "Session", reader: ProgressReader, shown_by: View) -> Cam
         try:
             end = None
             while end is None:
-                shown_by.show(reader.read())
+                # A disk that is too full to look must not end what still goes on.
+                with suppress(StoreError):
+                    shown_by.show(reader.read())
                 end = running.ended(_LOOK_SECONDS)
         except KeyboardInterrupt:
             notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
             running.leave(_PATIENCE_SECONDS)
             raise
+        except StoreError as error:
+            raise _stopped(reader, [f"{error.message} {error.remedy}".strip()]) from error
+        if end.troubles:
+            raise _stopped(reader, end.troubles)
         progress = reader.read()
         shown_by.close(progress)
-    if end.troubles:
-        raise StoreError(
-            "The campaign cannot go on:\n" + "\n".join(f"  {line}" for line in end.troubles),
-            "Put that right, then: " + _command("resume", progress.campaign, reader.location),
-        )
-    return progress
+        return progress
+
+
+def _stopped(reader: ProgressReader, troubles: Sequence[str]) -> StoreError:
+    lines = [f"  {trouble}" for trouble in troubles[:_MOST_TROUBLES]]
+    if len(troubles) > len(lines):
+        lines.append(f"  The same or the like in {len(troubles) - len(lines)} more runs.")
+    return StoreError(
+        "\n".join([f"Campaign {reader.campaign} cannot go on:", *lines]),
+        f"Put that right, then: {_command('resume', reader.campaign, reader.location)}",
+    )
 
 
 @contextmanager

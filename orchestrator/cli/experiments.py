@@ -93,7 +93,8 @@ def results(
     JSON: campaign, plan_hash, market, complete, runs, missing, groups (the
     seeds that means are over), ranking, entrants (private, others, market),
     directed (all pairs), companies, bankruptcies, search (of a search, as
-    search-rule gives it, else null). Money is in integer cents.
+    search-rule gives it, else null). Money is in integer cents. Where models
+    take part, also decision_health and workload, by candidate and for all.
     """
     from orchestrator.store import open_store
 

@@ -11,6 +11,7 @@ from campaigns.analysis.ranking import Ranking
 from campaigns.analysis.rule_search import SearchResult
 from campaigns.definition import CampaignDefinition
 from campaigns.records import CompanyOutcome
+from orchestrator.cli.conduct_tables import show_conduct
 from orchestrator.cli.output import Column, dollars
 from orchestrator.cli.tables import print_table, print_text, whole_dollars
 from orchestrator.results import CampaignResults, GroupResults
@@ -27,6 +28,7 @@ def show_results(results: CampaignResults) -> None:
         f"Campaign {results.campaign}: {completed} of {results.runs} runs completed",
         f"Plan {results.manifest.plan_hash}",
         f"Market {results.market}",
+        f"Release {results.manifest.decisive.release}",
         "",
     )
     if results.search is not None:
@@ -34,6 +36,8 @@ def show_results(results: CampaignResults) -> None:
     for group in results.groups:
         _show_group(group, named=len(results.groups) > 1)
     _show_exits(results.exits, results.companies)
+    if results.conduct is not None:
+        show_conduct(results.conduct)
     _show_unfinished(results.unfinished, results.runs)
 
 

@@ -23,7 +23,7 @@ from orchestrator.progress import CampaignProgress
 _BAR_WIDTH: Final = 40
 _LINE_SECONDS: Final = 5.0
 
-# The pace is that of the last minute: hosts come and go.
+# The pace is that of the last minute, because hosts come and go, or of the last window.
 _PACE_SECONDS: Final = 60.0
 
 
@@ -58,8 +58,9 @@ class Pace:
     def seconds_left(self, progress: CampaignProgress) -> float | None:
         """Seconds until all playable windows are settled, None while that cannot be told."""
         now = time.monotonic()
-        self._seen.append((now, progress.windows))
-        while now - self._seen[0][0] > _PACE_SECONDS:
+        if not self._seen or progress.windows != self._seen[-1][1]:
+            self._seen.append((now, progress.windows))
+        while len(self._seen) > 2 and now - self._seen[1][0] > _PACE_SECONDS:
             self._seen.popleft()
         since, windows = self._seen[0]
         settled = progress.windows - windows

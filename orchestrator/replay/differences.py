@@ -5,6 +5,7 @@ says which field it is, because the encoding of what should be there is known.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -70,7 +71,8 @@ class FieldDifference(NamedTuple):
 
 def plain(value: Any) -> Any:
     """A value as JSON has it; what JSON lacks is shown as text."""
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    exact = value is None or isinstance(value, bool | int | str)
+    return value if exact or (isinstance(value, float) and math.isfinite(value)) else str(value)
 
 
 def record_difference(

@@ -31,15 +31,19 @@ from orchestrator.store.records import (
     WindowCommit,
 )
 from orchestrator.store.runs import RunStore
+from orchestrator.store.sessions import AttemptKey, FileVersion, LateReply, SessionStore
 
 __all__ = [
     "Act",
+    "AttemptKey",
     "CampaignRow",
     "Catalogue",
     "Checkpoint",
     "CommitPoint",
     "CompanyWindow",
     "DesiredState",
+    "FileVersion",
+    "LateReply",
     "Lease",
     "LeaseHeld",
     "LeaseLost",
@@ -48,6 +52,7 @@ __all__ = [
     "RunRow",
     "RunStatus",
     "RunStore",
+    "SessionStore",
     "Store",
     "StoredCheckpoint",
     "StoredCompanyDay",

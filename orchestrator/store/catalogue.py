@@ -9,7 +9,7 @@ from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, sele
 from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
 from manifests.canonical import canonical_json
-from manifests.comparison import difference
+from manifests.comparison import difference, told
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.store.codec import planned_json, read_planned
@@ -20,8 +20,6 @@ from orchestrator.store.schema import acts, campaign_controls, campaign_leases, 
 
 # Names and run ids are names of directories and files, too.
 _FILE_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,238}[a-z0-9])?")
-_SHOWN_DIFFERENCES: Final = 8
-_SHOWN_LENGTH: Final = 60
 
 
 class Catalogue:
@@ -257,22 +255,12 @@ def _check_same_plan(found: CampaignManifest, offered: CampaignManifest) -> None
         return
     name = found.provenance.campaign
     decisive = [
-        f"  {change.path}: {_short(change.left)} there, {_short(change.right)} now"
-        for change in difference(found, offered)
-        if change.path.startswith("decisive")
+        change for change in difference(found, offered) if change.path.startswith("decisive")
     ]
-    lines = decisive[:_SHOWN_DIFFERENCES]
-    if len(decisive) > len(lines):
-        lines.append(f"  and {len(decisive) - len(lines)} more")
     raise InputError(
-        "\n".join([f"The store has a campaign {name} with another plan:", *lines]),
+        f"The store has a campaign {name} with another plan:\n{told(decisive, 'there', 'now')}",
         "Give this campaign another name, or use another store.",
     )
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
 
 
 def _manifest_bytes(connection: Connection, name: str) -> bytes | None:

@@ -44,6 +44,9 @@ class CommitPoint(StrEnum):
     BEGIN_RUN = "begin run"
     COMMIT_WINDOW = "commit window"
     COMPLETE_RUN = "complete run"
+    APPEND_EVENT = "append event"
+    BEAT = "beat"
+    KEEP_LATE_REPLY = "keep late reply"
 
 
 class DatabaseNow(GenericFunction[int]):

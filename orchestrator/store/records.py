@@ -219,12 +219,15 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The last boundary of a run: the world's state and the days of the window before it."""
+    """The last boundary of a run: the world's state, and of the window before it the days and each
+    company's receipts by seat.
+    """
 
     version: int
     day: int
     state: WorldState
     elapsed: list[DayRecord]
+    receipts: Mapping[int, Sequence[ActionReceipt]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

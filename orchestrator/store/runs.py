@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, bindparam, insert, select, update
 
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
-from engine.records import DayRecord
+from engine.records import ActionReceipt, DayRecord
 from engine.state import WorldState, encode_state, encoded_state_digest
 from manifests.errors import IntegrityError
 from manifests.model import CampaignManifest
@@ -142,7 +142,7 @@ class RunStore:
 
     def status(self) -> RunStatus:
         """How the run stands."""
-        held = self._find()
+        held = self.held()
         if held is None:
             free = LeaseState(None, 0, 0.0)
             return RunStatus(
@@ -181,7 +181,7 @@ class RunStore:
         """
         if status is RunState.COMPLETED:
             raise ValueError("a run is completed by the commit of its last window")
-        with self._fenced(lease, CommitPoint.SET_STATUS) as (connection, held):
+        with self.fenced(lease, CommitPoint.SET_STATUS) as (connection, held):
             of_run = run_states.c.run == held.run
             found = connection.scalars(select(run_states.c.status).where(of_run)).one()
             check_run_transition(str(self.key), RunState(found), status)
@@ -199,7 +199,7 @@ class RunStore:
         """
         content = encode_state(state)
         digest = encoded_state_digest(content)
-        with self._fenced(lease, CommitPoint.BEGIN_RUN) as (connection, held):
+        with self.fenced(lease, CommitPoint.BEGIN_RUN) as (connection, held):
             found = connection.scalar(
                 select(checkpoints.c.state_digest).where(
                     checkpoints.c.run == held.run, checkpoints.c.version == 0
@@ -225,7 +225,7 @@ class RunStore:
         written = window_rows(held.run, self.key, held.planned, commit)
         status = RunState.RUNNING if commit.outcomes is None else RunState.COMPLETED
         point = CommitPoint.COMMIT_WINDOW if commit.outcomes is None else CommitPoint.COMPLETE_RUN
-        with self._fenced(lease, point) as (connection, held):
+        with self.fenced(lease, point) as (connection, held):
             self._check_follows(connection, held, commit)
             for table, rows in written.rows:
                 insert_rows(connection, table, rows)
@@ -248,7 +248,7 @@ class RunStore:
         Raises:
             IntegrityError: the stored state or records are not what was settled.
         """
-        held = self._find()
+        held = self.held()
         if held is None:
             return None
         with held.database.read() as connection:
@@ -262,11 +262,15 @@ class RunStore:
                 return None
             before, last = stored[0], stored[-1]
             elapsed = reading.read_day_records(connection, held.run, before.day + 1, last.day + 1)
-        return Checkpoint(last.version, last.day, last.world(), elapsed)
+            led_here = reading.read_receipts(connection, held.run, version - 1, version)
+        receipts: dict[int, list[ActionReceipt]] = {}
+        for stored_receipt in led_here:
+            receipts.setdefault(stored_receipt.seat, []).append(stored_receipt.receipt)
+        return Checkpoint(last.version, last.day, last.world(), elapsed, receipts)
 
     def manifest_json(self) -> bytes | None:
         """The run's own copy of its manifest as stored, or None when the run was never taken."""
-        held = self._find()
+        held = self.held()
         if held is None:
             return None
         with held.database.read() as connection:
@@ -312,7 +316,7 @@ class RunStore:
 
     def outcomes(self) -> list[CompanyOutcome]:
         """How each company ended, by seat; empty until the run is completed."""
-        held = self._find()
+        held = self.held()
         if held is None:
             return []
         with held.database.read() as connection:
@@ -328,14 +332,15 @@ class RunStore:
                 self._held.database.close()
             self._held = None
 
-    def _find(self) -> HeldRun | None:
+    def held(self) -> HeldRun | None:
+        """The run's rows and where they are, or None when it was never taken."""
         with self._opening:
             if self._held is None:
                 self._held = self._home.find()
             return self._held
 
     def _present(self) -> HeldRun:
-        held = self._find()
+        held = self.held()
         if held is None:
             raise ValueError(f"the {self.key} was never taken, so that no lease on it can exist")
         return held
@@ -343,12 +348,13 @@ class RunStore:
     def _paged(
         self, key: Column[int], span: int, fetch: reading.Fetch[reading.Item]
     ) -> Iterator[reading.Item]:
-        held = self._find()
+        held = self.held()
         if held is not None:
             yield from reading.paged(held.database, held.run, key, span, fetch)
 
     @contextmanager
-    def _fenced(self, lease: Lease, point: CommitPoint) -> Iterator[tuple[Connection, HeldRun]]:
+    def fenced(self, lease: Lease, point: CommitPoint) -> Iterator[tuple[Connection, HeldRun]]:
+        """A transaction of the lease's holder. Raises LeaseLost, and then changes nothing."""
         held = self._present()
         with held.database.write(point) as connection:
             _LEASES.check(connection, held.run, str(self.key), lease)

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -248,4 +248,47 @@ outcomes: Final = Table(
     _text("candidate"),
     Column("exit_day", BigInteger),
     *(_integer(name) for name in OUTCOME_INTEGERS),
+)
+
+
+def _attempt() -> list[Column[int]]:
+    """One attempt at a company-window: run, world version, seat, number of the attempt."""
+    return [_run(), _key("version"), _key("seat"), _key("attempt")]
+
+
+session_events: Final = Table(
+    "session_events",
+    metadata,
+    *_attempt(),
+    _key("ordinal"),
+    _text("kind"),
+    _integer("epoch"),
+    _integer("committed_at"),
+    _bytes("body"),
+)
+
+session_heartbeats: Final = Table(
+    "session_heartbeats", metadata, *_attempt(), _integer("active_milliseconds")
+)
+
+private_files: Final = Table(
+    "private_files",
+    metadata,
+    *_attempt(),
+    Column("path", Text, primary_key=True),
+    _key("file_version"),
+    _bytes("content"),
+)
+
+# Replies that came for an owner that had lost the run: paid, and not part of any conversation.
+late_replies: Final = Table(
+    "late_replies",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("run", BigInteger, ForeignKey("runs.run"), nullable=False),
+    *(_integer(name) for name in ("version", "seat", "attempt", "request")),
+    _text("owner"),
+    _integer("epoch"),
+    _integer("committed_at"),
+    _bytes("body"),
 )

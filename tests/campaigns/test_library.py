@@ -67,7 +67,8 @@ EVALUATED_RULE = {
 
 
 def test_the_library_is_complete() -> None:
-    assert set(library_names()) >= {"main", "no-action", "rehearsal", "repeats", "rule-search"}
+    named = {"main", "no-action", "rehearsal", "rehearsal-llm", "repeats", "rule-search"}
+    assert set(library_names()) >= named
 
 
 @pytest.mark.parametrize("name", library_names())
@@ -158,9 +159,41 @@ def test_the_rehearsal_seats_eight_characters() -> None:
     assert rehearsal.seeds == (11, 29, 47)
 
 
+def test_the_rehearsal_of_models_seats_eight_agents_of_the_gateway() -> None:
+    rehearsal = load_definition("rehearsal-llm")
+
+    agents = [
+        "analyst",
+        "trader",
+        "builder",
+        "researcher",
+        "bidder",
+        "diarist",
+        "gambler",
+        "apprentice",
+    ]
+    assert [candidate.id for candidate in rehearsal.panel()] == agents
+    for candidate in rehearsal.panel():
+        assert candidate.route is not None
+        assert candidate.route["model"] == f"rehearsal-{candidate.id}"
+        assert candidate.route["endpoint_env"] == "CEO_ARENA_REHEARSAL_URL"
+    rule = rehearsal.candidates[-1]
+    assert (rule.id, rule.parameters) == ("deterministic-rule-ceo", EVALUATED_RULE)
+    assert rehearsal.baseline == rule.id
+    assert rehearsal.seeds == (11, 29, 47)
+    assert rehearsal.release == "rehearsal", "its results are kept apart from those of real models"
+
+
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("main", 27), ("repeats", 18), ("no-action", 8), ("rule-search", 75), ("rehearsal", 27)],
+    [
+        ("main", 27),
+        ("repeats", 18),
+        ("no-action", 8),
+        ("rule-search", 75),
+        ("rehearsal", 27),
+        ("rehearsal-llm", 27),
+    ],
 )
 def test_the_number_of_runs(name: str, count: int) -> None:
     assert len(plan(load_definition(name)).runs) == count

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,7 +25,8 @@ from orchestrator.store import open_store
 
 COMMAND: Final = (sys.executable, "-c", "from orchestrator.cli.main import main; main()")
 CAMPAIGN: Final = "trial"
-PATIENCE_SECONDS: Final = 90.0
+PATIENCE_SECONDS: Final = 120.0
+_LOOK_SECONDS: Final = 0.05
 
 MATRIX: Final = """
 name = "trial"
@@ -101,15 +102,16 @@ class Place:
         with open_store(str(self.store)) as store:
             return ProgressReader(store, CAMPAIGN).read()
 
-    def windows(self) -> int:
-        """How many windows are settled; 0 while there is no campaign yet."""
-        return self.progress().windows if self.campaign_exists() else 0
-
-    def wait_for(self, reached: Callable[[], bool]) -> None:
+    def wait_for_windows(self, number: int) -> None:
+        """Until so many windows are settled."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not reached():
-            assert time.monotonic() < deadline, "it never came to that"
-            time.sleep(0.02)
+        while not self.campaign_exists():
+            time.sleep(_LOOK_SECONDS)
+        with open_store(str(self.store)) as store:
+            reader = ProgressReader(store, CAMPAIGN)
+            while reader.read().windows < number:
+                assert time.monotonic() < deadline, "it never came to that"
+                time.sleep(_LOOK_SECONDS)
 
     def evidence(self) -> dict[str, Evidence]:
         """What every run left in the store."""

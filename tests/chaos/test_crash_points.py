@@ -15,7 +15,7 @@ MOST_COMMANDS = 40
 ONE = ("--hosts", "1")
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.xdist_group("kills")
 @pytest.mark.timeout(280)
 def test_a_campaign_survives_a_death_before_and_after_every_commit(tmp_path: Path) -> None:
     points = tmp_path / "points"

@@ -8,6 +8,7 @@ from manifests.fingerprints import SourceFingerprint
 from manifests.model import (
     CampaignManifest,
     Decisive,
+    Harness,
     ModelCandidate,
     PlannedRun,
     PolicyCandidate,
@@ -24,6 +25,14 @@ SCENARIO = {
 }
 
 FILES = {"engine/settle.py": digest_bytes(b"settle"), "engine/state.py": digest_bytes(b"state")}
+
+HARNESS = Harness(
+    interface="ceos-decision-v9",
+    prompt="prompt-v1",
+    prompt_digest=digest_bytes(b"You are the CEO."),
+    tools_digest=digest(["seal"]),
+    memory_characters=40_000,
+)
 
 
 def policy(name: str, seat: int | None, **parameters: int) -> PolicyCandidate:
@@ -68,6 +77,7 @@ def decisive(**changes: Any) -> Decisive:
         ),
         "recovery_policy": "fresh-allowance",
         "limits": {"replies": 32},
+        "harness": HARNESS,
         "sources": SourceFingerprint(overall=digest(FILES), files=FILES),
         "libraries": {"numpy": "2.4.6"},
         "random_streams": digest([1, 2, 3]),

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from manifests.canonical import digest
-from manifests.comparison import ABSENT, Difference, difference
+from manifests.comparison import ABSENT, Difference, difference, told
 from manifests.model import freeze
 from tests.manifests.samples import SCENARIO, decisive, manifest, policy, provenance, run
 
@@ -102,3 +102,16 @@ def test_different_plan_hashes_always_have_a_named_difference(changes: dict[str,
     assert all(item.path.startswith("decisive.") for item in difference(left, right))
     assert difference(left, right) != []
     assert len(difference(right, left)) == len(difference(left, right))
+
+
+def test_a_message_tells_causes_first_and_not_too_much() -> None:
+    found = [
+        Difference(f"decisive.runs[run-{number}].seed", number, number + 1) for number in range(9)
+    ]
+    lines = told([*found, Difference("decisive.seeds[0]", "a" * 70, 5)], "there", "here")
+    first, second, *rest = lines.splitlines()
+    assert first == f"  decisive.seeds[0]: {'a' * 57}... there, 5 here"
+    assert second == "  decisive.runs[run-0].seed: 0 there, 1 here"
+    assert len(rest) == 7
+    assert rest[-1] == "  and 2 more"
+    assert told(found[:1], "there", "here") == "  decisive.runs[run-0].seed: 0 there, 1 here"

@@ -13,7 +13,16 @@ from manifests.canonical import canonical_json, digest, digest_bytes
 from manifests.errors import InputError, IntegrityError
 from manifests.fingerprints import SourceFingerprint
 from manifests.model import CampaignManifest, SearchWinner, freeze, plan_hash
-from tests.manifests.samples import FILES, SCENARIO, decisive, manifest, policy, provenance, run
+from tests.manifests.samples import (
+    FILES,
+    HARNESS,
+    SCENARIO,
+    decisive,
+    manifest,
+    policy,
+    provenance,
+    run,
+)
 
 OTHER_SCENARIO = {**SCENARIO, "label": "other"}
 OTHER_FILES = {**FILES, "engine/settle.py": digest_bytes(b"changed")}
@@ -43,6 +52,7 @@ def test_plan_hash_is_the_digest_of_the_decisive_part_as_written() -> None:
         {"runs": decisive().runs[:2]},
         {"recovery_policy": "cumulative-usage"},
         {"limits": {"replies": 31}},
+        {"harness": HARNESS.model_copy(update={"prompt_digest": digest("Other words.")})},
         {"sources": SourceFingerprint(overall=digest(OTHER_FILES), files=OTHER_FILES)},
         {"libraries": {"numpy": "2.4.7"}},
         {"random_streams": digest([1, 2, 4])},
@@ -57,6 +67,17 @@ def test_every_field_of_the_decisive_part_is_tried_above() -> None:
     mark = test_every_decisive_part_changes_the_plan_hash.pytestmark[0]
     tried = {name for changes in mark.args[1] for name in changes}
     assert tried == set(type(decisive()).model_fields)
+
+
+def test_a_plan_without_models_says_nothing_of_a_harness() -> None:
+    players = (policy("grower", 1), policy("talker", 2))
+    without = decisive(candidates=players, harness=None)
+    written = without.model_dump(mode="json")
+    assert "harness" not in written
+    assert plan_hash(without) == digest(written)
+    manifest_without = freeze(without, provenance())
+    assert CampaignManifest.from_json(manifest_without.to_json()) == manifest_without
+    assert decisive().model_dump(mode="json")["harness"]["memory_characters"] == 40_000
 
 
 def test_provenance_does_not_change_the_plan_hash() -> None:
@@ -195,6 +216,11 @@ RUNS = decisive().runs
         (
             {"baselines": (policy("rule", None), SearchWinner(id="winner", among=("winner",)))},
             "winner is to be chosen among winner",
+        ),
+        ({"harness": None}, "talker is a model, but no harness is bound"),
+        (
+            {"candidates": (policy("grower", 1), policy("talker", 2))},
+            "a harness is bound, but no candidate is a model",
         ),
     ],
 )

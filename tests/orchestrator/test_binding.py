@@ -34,9 +34,11 @@ from orchestrator.binding import (
     frozen,
     scenario_of,
 )
+from orchestrator.session.prompt import PROMPT_VERSION, prompt_digest
+from orchestrator.session.tools import tools_hash
 from tests.orchestrator.trial import definition
 
-LIBRARY = ("main", "no-action", "rehearsal", "repeats", "rule-search")
+LIBRARY = ("main", "no-action", "rehearsal", "rehearsal-llm", "repeats", "rule-search")
 
 
 def bound(name: str) -> CampaignManifest:
@@ -89,6 +91,28 @@ def test_routes_are_bound_without_endpoint_and_credentials() -> None:
     assert set(manifest.decisive.limits["allowances"]) == {  # type: ignore[arg-type]
         candidate.id for candidate in manifest.decisive.candidates
     }
+
+
+def test_what_models_are_told_and_given_is_bound_where_there_are_models() -> None:
+    harness = bound("main").decisive.harness
+    assert harness is not None
+    assert harness.interface == "ceos-decision-v9"
+    assert harness.prompt == PROMPT_VERSION
+    assert harness.prompt_digest == prompt_digest()
+    assert harness.tools_digest == tools_hash()
+    assert harness.memory_characters == 40_000
+    assert bound("rehearsal").decisive.harness is None
+
+
+def test_another_prompt_is_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = bound("rehearsal-llm")
+    assert differences_from_package(manifest) == []
+    other = default_scenario().digest
+    monkeypatch.setattr("orchestrator.session.prompt.prompt_digest", lambda: other)
+    (found,) = differences_from_package(manifest)
+    assert (found.path, found.right) == ("decisive.harness.prompt_digest", other)
+    assert bound("rehearsal-llm").plan_hash != manifest.plan_hash
+    assert differences_from_package(bound("rehearsal")) == []
 
 
 def test_a_search_binds_its_profiles_and_the_winner_among_them() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -15,19 +15,20 @@ from engine.streams import Streams
 from manifests.errors import InputError
 from manifests.model import ModelCandidate, SearchWinner
 from orchestrator.binding import frozen
-from orchestrator.ceos import PolicyCeo, ceo_of, seated
+from orchestrator.ceos import Ceo, PolicyCeo, Window, ceo_of, seated
 from orchestrator.lifecycle import CompanyWindowStatus
-from tests.orchestrator.trial import definition
+from tests.orchestrator.trial import definition, no_model
 
 
-def observation() -> Any:
+def window() -> Window:
     scenario = default_scenario()
-    return Boundary(scenario, initial_state(scenario, Streams(11), 2), []).observe(2)
+    state = initial_state(scenario, Streams(11), 2)
+    return Window(Boundary(scenario, state, []).observe(2), state, (), lambda: False)
 
 
 def test_a_lineup_is_seated_by_seat_under_the_identities_of_the_manifest() -> None:
     manifest = frozen(plan(definition()))
-    ceos = seated(manifest, ("ada", "rule", "cy"))
+    ceos = seated(manifest, ("ada", "rule", "cy"), no_model)
     assert list(ceos) == [1, 2, 3]
     known = {
         candidate.id: candidate.identity
@@ -39,26 +40,32 @@ def test_a_lineup_is_seated_by_seat_under_the_identities_of_the_manifest() -> No
 
 def test_a_policy_seals_what_it_decides() -> None:
     policy = make_policy("rule", {})
-    closed = asyncio.run(PolicyCeo(policy).decide(observation()))
+    closed = asyncio.run(PolicyCeo(policy).decide(window()))
     assert closed.status is CompanyWindowStatus.SEALED
-    assert closed.decision == policy.decide(observation())
+    assert closed.decision == policy.decide(window().observation)
 
 
 def test_a_policy_that_decides_something_else_is_a_failure() -> None:
     wrong = cast("Policy", SimpleNamespace(identity="wrong", decide=lambda _: {"price": 3}))
     with pytest.raises(TypeError, match="a dict, not a CompanyDecision"):
-        asyncio.run(PolicyCeo(wrong).decide(observation()))
+        asyncio.run(PolicyCeo(wrong).decide(window()))
 
 
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        ModelCandidate(
-            id="talker", seat=1, route={"model": "m"}, route_identity="sha256:" + "0" * 64
-        ),
-        SearchWinner(id="search-winner", among=("talker",)),
-    ],
-)
-def test_a_candidate_without_a_ceo_is_named(candidate: ModelCandidate | SearchWinner) -> None:
-    with pytest.raises(InputError, match=candidate.id):
-        ceo_of(candidate)
+def test_a_model_is_seated_by_whoever_owns_the_run() -> None:
+    talker = ModelCandidate(
+        id="talker", seat=1, route={"model": "m"}, route_identity="sha256:" + "0" * 64
+    )
+    seat = PolicyCeo(make_policy("no-action", {}))
+    asked: list[tuple[str, int]] = []
+
+    def seat_model(candidate: ModelCandidate, number: int) -> Ceo:
+        asked.append((candidate.id, number))
+        return seat
+
+    assert ceo_of(talker, 3, seat_model) is seat
+    assert asked == [("talker", 3)]
+
+
+def test_a_candidate_without_a_ceo_is_named() -> None:
+    with pytest.raises(InputError, match="search-winner"):
+        ceo_of(SearchWinner(id="search-winner", among=("talker",)), 1, no_model)

@@ -52,7 +52,7 @@ class Row:
             self.owner = None
 
     def tenure(self) -> Tenure:
-        return Tenure(self.acquire, self.renew, self.release)
+        return Tenure(self.acquire, self.renew, self.release, own_name())
 
 
 @pytest.fixture(scope="module")

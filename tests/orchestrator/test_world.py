@@ -11,7 +11,7 @@ from campaigns.records import CompanyOutcome
 from engine.decision import CompanyDecision, ProductSettings
 from engine.observation import Observation
 from manifests.errors import StoreError
-from orchestrator.ceos import Ceo, Closed
+from orchestrator.ceos import Ceo, Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import LeaseLost, RunStore, WindowCommit
 from orchestrator.world import StopKind, StopRequest, put_to_rest
@@ -29,9 +29,9 @@ class Scripted:
         self._decide = decide
         self._pause = pause
 
-    async def decide(self, observation: Observation) -> Closed:
+    async def decide(self, window: Window) -> Closed:
         await asyncio.sleep(self._pause())
-        closed = self._decide(observation)
+        closed = self._decide(window.observation)
         if isinstance(closed, Closed):
             return closed
         return Closed(CompanyWindowStatus.SEALED, closed)
@@ -45,9 +45,9 @@ class Spying:
         self._told = told
         self.identity = self._ceo.identity
 
-    async def decide(self, observation: Observation) -> Closed:
-        self._told(observation)
-        return await self._ceo.decide(observation)
+    async def decide(self, window: Window) -> Closed:
+        self._told(window.observation)
+        return await self._ceo.decide(window)
 
 
 def hold(observation: Observation) -> CompanyDecision:
@@ -115,9 +115,9 @@ def test_the_order_in_which_decisions_arrive_leaves_no_trace(
             self._ceo = ceo
             self.identity = ceo.identity
 
-        async def decide(self, observation: Observation) -> Closed:
+        async def decide(self, window: Window) -> Closed:
             await asyncio.sleep(chance.random() / 500)
-            closed = await self._ceo.decide(observation)
+            closed = await self._ceo.decide(window)
             await asyncio.sleep(chance.random() / 500)
             return closed
 
@@ -132,8 +132,9 @@ def test_all_companies_of_a_window_decide_at_once(trial: Trial) -> None:
     deciding: list[int] = []
     most = 0
 
-    async def meet(observation: Observation) -> Closed:
+    async def meet(window: Window) -> Closed:
         nonlocal most
+        observation = window.observation
         deciding.append(observation.seat)
         most = max(most, len(deciding))
         await asyncio.sleep(0.002)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from campaigns.definition import CampaignDefinition, parse_definition
 from campaigns.plan import plan
+from manifests.model import ModelCandidate
 from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import Ceo, seated
 from orchestrator.lifecycle import RunState
@@ -38,6 +39,11 @@ def definition(**changes: Any) -> CampaignDefinition:
     return parse_definition(data | changes, "trial.toml")
 
 
+def no_model(candidate: ModelCandidate, seat: int) -> Ceo:
+    """Seats nobody: the campaigns of these tests have no models."""
+    raise AssertionError(f"{candidate.id} in seat {seat} is a model")
+
+
 @dataclass
 class Trial:
     """An open store with a campaign in it."""
@@ -60,7 +66,7 @@ class Trial:
     def ceos(self, run_id: str = REFERENCE) -> dict[int, Ceo]:
         """The CEOs that the campaign has in a run's seats."""
         planned = self.store.catalogue.run(self.key(run_id)).planned
-        return seated(self.store.catalogue.manifest(NAME), planned.lineup)
+        return seated(self.store.catalogue.manifest(NAME), planned.lineup, no_model)
 
     def world(
         self,

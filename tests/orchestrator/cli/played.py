@@ -13,6 +13,7 @@ from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import seated
 from orchestrator.store import RunKey, open_store
 from orchestrator.world import StopRequest, World
+from tests.orchestrator.trial import no_model
 
 # With little money the overspender is bankrupt within days.
 POOR = {"initial_cash_cents": 12_000_000, "horizon_days": 17}
@@ -56,7 +57,7 @@ def play_campaign(store: Path, data: Mapping[str, Any], leave_out: Collection[st
                 continue
             run = opened.run(RunKey(name, planned_run.run_id))
             lease = run.acquire("a test", 600)
-            ceos = seated(manifest, planned_run.lineup)
+            ceos = seated(manifest, planned_run.lineup, no_model)
             world = World(run, lease, planned_run, scenario, ceos, StopRequest())
             asyncio.run(world.play())
             run.release(lease)

@@ -17,6 +17,7 @@ class TestCampaigns:
             "main": (27, 8),
             "no-action": (8, 8),
             "rehearsal": (27, 8),
+            "rehearsal-llm": (27, 8),
             "repeats": (18, 8),
             "rule-search": (75, 9),
         }

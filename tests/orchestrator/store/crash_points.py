@@ -21,7 +21,17 @@ from sqlalchemy.pool import Pool
 from campaigns.consistency import SEARCH_WINNER
 from manifests.canonical import digest_bytes
 from orchestrator.lifecycle import RunState
-from orchestrator.store import CommitPoint, DesiredState, RunKey, Store, open_store
+from orchestrator.store import (
+    AttemptKey,
+    CommitPoint,
+    DesiredState,
+    FileVersion,
+    Lease,
+    RunKey,
+    SessionStore,
+    Store,
+    open_store,
+)
 from orchestrator.store.files import open_file
 from orchestrator.store.schema import acts, metadata
 from tests.orchestrator.store import samples
@@ -57,8 +67,19 @@ def live_run(store: Store, key: RunKey, owner: str) -> None:
     if run.status().status is RunState.QUEUED:
         run.set_status(lease, RunState.RUNNING, "")
     run.begin(lease, samples.first_state())
+    live_session(SessionStore(run), lease)
     samples.play(run, lease)
     run.release(lease)
+
+
+def live_session(sessions: SessionStore, lease: Lease) -> None:
+    key = AttemptKey(0, 1, 0)
+    for ordinal in range(len(sessions.events(key)), 3):
+        file = FileVersion("MEMORY.md", ordinal, f"text {ordinal}") if ordinal else None
+        sessions.append(lease, key, ordinal, "kind", b"event", file)
+    sessions.beat(lease, {key: 5})
+    if not sessions.late_replies():
+        sessions.keep_late_reply(lease, key, 1, b"reply")
 
 
 def on_commit(do: Callable[[CommitPoint], None]) -> None:

@@ -1,0 +1,76 @@
+"""A gateway for a campaign that rehearses, for as long as a command carries the campaign out."""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from manifests.errors import InputError
+from manifests.model import CampaignManifest
+from orchestrator.binding import bound_plan
+from orchestrator.cli.output import notice
+from providers.routes import Route, parse_route
+
+URL_VARIABLE: Final = "CEO_ARENA_REHEARSAL_URL"
+KEY_VARIABLE: Final = "CEO_ARENA_REHEARSAL_KEY"
+
+_KEY_BYTES: Final = 32
+
+
+@contextmanager
+def rehearsal_gateway(manifest: CampaignManifest, address: str | None) -> Iterator[None]:
+    """Run a gateway, if every model of the campaign is to be found at one and none is named.
+
+    Its address and a fresh key stand in the environment meanwhile, where hosts that are started
+    below find them. A gateway that the environment names already is left to whoever runs it.
+
+    Raises:
+        InputError: the hosts are those of a cluster at `address`, which do not see this
+            environment; or the gateway cannot start.
+        StoreError: the gateway's process cannot be started.
+    """
+    routes = _routes(manifest)
+    named = os.environ.get(URL_VARIABLE, "").strip()
+    if named or not routes or any(route.endpoint_env != URL_VARIABLE for route in routes):
+        yield
+        return
+    if address is not None:
+        raise InputError(
+            f"{URL_VARIABLE} is not set, and the hosts of the cluster at {address} would not see "
+            "a gateway that this command starts.",
+            f"Start one with `ceo-arena gateway`, and set {URL_VARIABLE} and {KEY_VARIABLE} as it "
+            "says, both here and where the cluster is started.",
+        )
+    from providers.rehearsal import GatewayOptions, start_gateway
+
+    key = secrets.token_hex(_KEY_BYTES)
+    with start_gateway(GatewayOptions.model_validate({"api_key": key})) as running:
+        notice("A rehearsal gateway was started for this campaign: scripted agents, no model.")
+        keys = {route.credentials[0]: key for route in routes if route.credentials != "no key"}
+        with _environment({URL_VARIABLE: running.base_url, **keys}):
+            yield
+
+
+def _routes(manifest: CampaignManifest) -> list[Route]:
+    """The routes of all models, with where their endpoints and keys are found."""
+    return [
+        parse_route(candidate.route, f'The route of candidate "{candidate.id}"')
+        for candidate in bound_plan(manifest).definition.all_candidates()
+        if candidate.route is not None
+    ]
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables of this process and of those that it starts, for the time of a `with` block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,215 @@
+"""A language model in a seat: one session a window, on the run's journal (interface.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from engine.scenario import Scenario
+from manifests.errors import IntegrityError, StoreError
+from orchestrator.ceos import Closed, Window
+from orchestrator.lifecycle import CompanyWindowStatus
+from orchestrator.session import sql
+from orchestrator.session.allowance import Allowance
+from orchestrator.session.books import Books
+from orchestrator.session.briefing import briefing
+from orchestrator.session.events import (
+    Answered,
+    Event,
+    ToolReceipt,
+    decode_event,
+    encode_event,
+    kind_of,
+)
+from orchestrator.session.files import PrivateFiles
+from orchestrator.session.loop import Opening, Session, sealed_decision
+from orchestrator.session.prompt import system_prompt
+from orchestrator.session.sql import Parameters, QueryRefused, QueryResult, QueryWorkers
+from orchestrator.session.state import SessionState
+from orchestrator.session.tools.context import ToolContext
+from orchestrator.store import AttemptKey, FileVersion, Lease, LeaseLost, SessionStore
+from providers.contract import Provider
+
+MEMORY: str = "MEMORY.md"
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class StoredJournal:
+    """The journal of one attempt in the run's database."""
+
+    def __init__(self, store: SessionStore, lease: Lease, key: AttemptKey) -> None:
+        self._store = store
+        self._lease = lease
+        self._key = key
+        self._next = 0
+
+    def load(self) -> list[Event]:
+        """All events so far, in order."""
+        bodies = self._store.events(self._key)
+        self._next = len(bodies)
+        return [decode_event(body) for body in bodies]
+
+    def append(self, event: Event) -> None:
+        """Commit one event and the file that it wrote.
+
+        A reply that comes when the lease is lost was paid for all the same: it goes into the ledger
+        of late replies.
+        """
+        file = None
+        if isinstance(event, ToolReceipt) and event.file_change is not None:
+            change = event.file_change
+            file = FileVersion(change.path, change.version, change.content)
+        body = encode_event(event)
+        try:
+            self._store.append(self._lease, self._key, self._next, kind_of(event), body, file)
+        except LeaseLost:
+            if isinstance(event, Answered):
+                # That the lease is lost matters more than a ledger that cannot be written.
+                with suppress(StoreError):
+                    self._store.keep_late_reply(self._lease, self._key, event.ordinal, body)
+            raise
+        self._next += 1
+
+    def has_rested(self) -> bool:
+        """Whether the run was at rest since the last event."""
+        return self._store.has_rested_since(self._key, self._next - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSeat:
+    """A model in a seat: under which identity it decides, and what it may use."""
+
+    seat: int
+    identity: str
+    provider: Provider
+    allowance: Allowance
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of a host for what takes long, so that nothing short waits behind it: queries, and
+    opening books.
+    """
+
+    queries: Executor
+    books: Executor
+
+
+class ModelCeo:
+    """A model in a seat of a run that this process owns."""
+
+    def __init__(
+        self,
+        seat: ModelSeat,
+        scenario: Scenario,
+        store: SessionStore,
+        lease: Lease,
+        workers: QueryWorkers,
+        threads: Threads,
+        books: Callable[[Window], Books],
+    ) -> None:
+        self.identity = seat.identity
+        self._seat = seat
+        self._scenario = scenario
+        self._store = store
+        self._lease = lease
+        self._workers = workers
+        self._threads = threads
+        self._books = books
+        self._open: Session | None = None
+        self._key: AttemptKey | None = None
+
+    async def decide(self, window: Window) -> Closed:
+        """Hold the session of one window until it closes; what the model sealed, if it did.
+
+        Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
+        """
+        key = AttemptKey(window.state.version, self._seat.seat, 0)
+        loop = asyncio.get_running_loop()
+        books = await loop.run_in_executor(self._threads.books, self._books, window)
+        stored = await asyncio.to_thread(self._store.files_before, key.seat, key.version)
+        files = PrivateFiles.of(stored)
+        memory = stored.get(MEMORY)
+        opening = Opening(
+            system_prompt(),
+            briefing(
+                window.observation,
+                window.receipts,
+                books.preceding,
+                self._seat.allowance,
+                None if memory is None else memory[0],
+            ),
+            self._seat.allowance,
+            files,
+        )
+        beaten = await asyncio.to_thread(self._store.beaten_milliseconds, key)
+        session = Session(
+            opening,
+            StoredJournal(self._store, self._lease, key),
+            self._seat.provider,
+            lambda state: self._context(window, state, books),
+            SystemClock(),
+            random.random,
+            window.stopping,
+            self._threads.queries,
+            beaten / 1000,
+        )
+        self._open, self._key = session, key
+        try:
+            status, reason = await session.run()
+        finally:
+            self._open = None
+        if status is CompanyWindowStatus.OPEN:
+            # What was used since the last event would be forgotten otherwise.
+            used = {key: _milliseconds(session)}
+            await asyncio.to_thread(self._store.beat, self._lease, used)
+        if status is CompanyWindowStatus.SEALED:
+            company = window.observation.company_id
+            decision = sealed_decision(session.state, company, key.version)
+            if decision is None:
+                raise IntegrityError(f"The session of {company} sealed without a decision.")
+            return Closed(status, decision)
+        return Closed(status, None, reason)
+
+    def beat(self) -> dict[AttemptKey, int]:
+        """The active time of the open attempt, for the heartbeat; empty between windows."""
+        if self._open is None or self._key is None:
+            return {}
+        return {self._key: _milliseconds(self._open)}
+
+    def _context(self, window: Window, state: SessionState, books: Books) -> ToolContext:
+        def query(
+            statement: str, parameters: Parameters | None, rows: int | None
+        ) -> QueryResult | QueryRefused:
+            return sql.query(self._workers, books, statement, parameters, rows)
+
+        return ToolContext(
+            self._scenario,
+            window.state,
+            self._seat.seat,
+            state.draft,
+            state.files,
+            query,
+            finalizing=state.final,
+        )
+
+
+def _milliseconds(session: Session) -> int:
+    return round(session.active_seconds() * 1000)

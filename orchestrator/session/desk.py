@@ -1,0 +1,100 @@
+"""The books of a run's model companies, kept from window to window and made again when lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from threading import Lock
+
+from engine.boundary import Boundary
+from engine.records import ActionReceipt
+from engine.scenario import Scenario
+from manifests.errors import IntegrityError
+from orchestrator.ceos import Window
+from orchestrator.session.books import Books
+from orchestrator.store import RunStore
+
+Receipts = Mapping[int, Sequence[ActionReceipt]]
+"""What each company's actions at one boundary came to, by seat."""
+
+
+class Desk:
+    """A folder with one file of books for each model company of a run.
+
+    The files are working copies: a desk that has none makes them from the run's records.
+    """
+
+    def __init__(self, folder: Path, run: RunStore, scenario: Scenario, seats: set[int]) -> None:
+        self._folder = folder
+        self._run = run
+        self._scenario = scenario
+        self._seats = seats
+        self._books: dict[int, Books] = {}
+        self._making = Lock()
+
+    def books(self, window: Window) -> Books:
+        """The books of the window's company, open at this boundary.
+
+        May be called from many threads. Blocks for as long as reading the run's past takes when
+        books are missing. Raises StoreError and IntegrityError.
+        """
+        seat, version = window.observation.seat, window.state.version
+        with self._making:
+            if not self._follows(seat, version):
+                self._remake(window, version)
+        books = self._books[seat]
+        books.open_window(window.observation, window.receipts)
+        return books
+
+    def close(self) -> None:
+        """Remove the files."""
+        for books in self._books.values():
+            books.close()
+        self._books.clear()
+
+    def _follows(self, seat: int, version: int) -> bool:
+        books = self._books.get(seat)
+        return books is not None and books.windows in (version, version + 1)
+
+    def _remake(self, window: Window, version: int) -> None:
+        """Make all books that are missing, for one reading of the past."""
+        seats = [
+            seat
+            for seat in sorted(self._seats)
+            if window.state.firms[seat - 1].active and not self._follows(seat, version)
+        ]
+        for seat in seats:
+            self._books[seat] = Books(self._folder / f"company-{seat}.db")
+        for view, receipts in past_boundaries(self._run, self._scenario, version):
+            for seat in seats:
+                self._books[seat].append([(view.observe(seat), receipts.get(seat, ()))])
+
+
+def past_boundaries(
+    run: RunStore, scenario: Scenario, version: int
+) -> Iterator[tuple[Boundary, Receipts]]:
+    """The boundaries before a world version, in order, with the receipts that led to each.
+
+    Raises IntegrityError at a record that was changed.
+    """
+    days = groupby(run.day_records(), key=lambda day: -(-day.day // scenario.window_days))
+    led_to = {
+        reached: list(rows)
+        for reached, rows in groupby(run.receipts(), key=lambda stored: stored.version + 1)
+    }
+    for checkpoint in run.checkpoints():
+        if checkpoint.version >= version:
+            return
+        elapsed = list(next(days, (0, ()))[1]) if checkpoint.version else []
+        if bool(elapsed) is not bool(checkpoint.version):
+            raise IntegrityError(
+                f"The {run.key} lacks the days that led to world version {checkpoint.version}.",
+                "Put back the database that belongs to the run.",
+            )
+        receipts = {
+            seat: [stored.receipt for stored in rows]
+            for seat, rows in groupby(led_to.get(checkpoint.version, ()), key=attrgetter("seat"))
+        }
+        yield Boundary(scenario, checkpoint.world(), elapsed), receipts

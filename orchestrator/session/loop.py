@@ -1,0 +1,310 @@
+"""The loop of a company-window: read the state, perform one step, journal it, fold it in.
+
+A reply is journaled before any of its calls run, an intent before its request is sent, and a call's
+effect with its receipt. What is not journaled did not happen, so that whoever opens the journal
+next goes on from the same state (runtime.md section 3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from engine.decision import CompanyDecision
+from manifests.canonical import digest_bytes
+from manifests.errors import IntegrityError
+from orchestrator.lifecycle import CompanyWindowStatus
+from orchestrator.session.allowance import Allowance, time_is_up
+from orchestrator.session.events import (
+    Answered,
+    Asked,
+    Closed,
+    Corrected,
+    Event,
+    Failed,
+    FinalizationBegan,
+    Halted,
+    Interrupted,
+    Resumed,
+    ToolReceipt,
+    WaitBegan,
+    WaitEnded,
+    WindowOpened,
+)
+from orchestrator.session.files import PrivateFiles
+from orchestrator.session.state import SessionState, apply, fold
+from orchestrator.session.steps import (
+    QUERY,
+    Ask,
+    Await,
+    BeginFinalization,
+    Close,
+    Correct,
+    Retry,
+    Run,
+    Step,
+    ending,
+    next_step,
+)
+from orchestrator.session.tools.context import ToolContext, ToolOutcome
+from orchestrator.session.tools.registry import run_tool, tool_definitions, tools_hash
+from providers.contract import Fault, Provider, ProviderFault, Request
+from providers.retry import Stop, decide
+
+_SLEEP_SECONDS: Final = 1.0
+"""How long a back-off sleeps before it looks whether the run is to rest."""
+
+
+class Journal(Protocol):
+    """The durable events of one attempt. Its methods block; they run in a thread."""
+
+    def load(self) -> list[Event]:
+        """All events so far, in order."""
+        ...
+
+    def append(self, event: Event) -> None:
+        """Commit one event and what it changes in the private files, in one transaction.
+
+        Raises LeaseLost, after which nothing may be done any more, and StoreError.
+        """
+        ...
+
+    def has_rested(self) -> bool:
+        """Whether the run was at rest since the last event, so that a person set it going again."""
+        ...
+
+
+class Clock(Protocol):
+    """Time as a session needs it, so that a test can hand in its own."""
+
+    def monotonic(self) -> float: ...
+
+    def now(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What an attempt begins with: the prompt, the briefing, the allowance, the private files."""
+
+    system: str
+    briefing: str
+    allowance: Allowance
+    files: PrivateFiles
+
+
+class Session:
+    """One attempt at one company-window."""
+
+    def __init__(
+        self,
+        opening: Opening,
+        journal: Journal,
+        provider: Provider,
+        context: Callable[[SessionState], ToolContext],
+        clock: Clock,
+        chance: Callable[[], float],
+        stopping: Callable[[], bool],
+        query_threads: Executor,
+        beaten_seconds: float = 0.0,
+    ) -> None:
+        """``context`` makes what the tools find in a state. ``chance`` gives uniforms that spread
+        the back-offs. ``stopping`` says whether to rest at the next step. ``query_threads`` are for
+        queries, which take longer than anything else that is done in a thread. ``beaten_seconds``
+        is the active time of the last heartbeat, to which a time that ended without a word is
+        charged.
+        """
+        self._opening = opening
+        self._journal = journal
+        self._provider = provider
+        self._context = context
+        self._clock = clock
+        self._chance = chance
+        self._stopping = stopping
+        self._query_threads = query_threads
+        self._state = SessionState(files=opening.files)
+        self._began: float | None = None
+        self._used_before = beaten_seconds
+
+    @property
+    def state(self) -> SessionState:
+        """Where the attempt stands."""
+        return self._state
+
+    def active_seconds(self) -> float:
+        """The active time of the attempt until now; it runs from when the journal was read."""
+        if self._began is None:
+            return self._used_before
+        return self._used_before + self._clock.monotonic() - self._began
+
+    async def run(self) -> tuple[CompanyWindowStatus, str]:
+        """Go on until the attempt is closed, also from the journal of another process; its status
+        and the reason.
+
+        With ``open``, because it is to rest, and with ``provider_error`` it is not closed: it goes
+        on when somebody runs it again, after a provider error only when a person has let it.
+        Raises LeaseLost and StoreError from the journal; nothing is lost then. Raises
+        IntegrityError when the journal is not that of this window.
+        """
+        await self._recover()
+        while (step := next_step(self._state)) is not None:
+            if self._state.halted is not None:
+                return CompanyWindowStatus.PROVIDER_ERROR, self._state.halted.reason
+            if self._stopping():
+                return CompanyWindowStatus.OPEN, "the run is to rest"
+            await self._perform(step)
+        assert self._state.closed is not None
+        return self._state.closed.status, self._state.closed.reason
+
+    async def _recover(self) -> None:
+        events = await asyncio.to_thread(self._journal.load)
+        if events:
+            self._check_identity(events[0])
+        self._state = await asyncio.to_thread(fold, self._opening.files, events)
+        self._used_before = max(self._state.use.seconds, self._used_before)
+        self._began = self._clock.monotonic()
+        if not events:
+            await self._happen(self._opened(self.active_seconds()))
+        elif self._state.asked is not None:
+            await self._happen(Interrupted(self.active_seconds(), self._state.asked.ordinal))
+        elif self._state.halted is not None and await asyncio.to_thread(self._journal.has_rested):
+            await self._happen(Resumed(self.active_seconds()))
+
+    def _opened(self, active_seconds: float) -> WindowOpened:
+        return WindowOpened(
+            active_seconds,
+            digest_bytes(self._opening.system.encode()),
+            tools_hash(),
+            self._opening.briefing,
+            self._opening.allowance,
+        )
+
+    def _check_identity(self, first: Event) -> None:
+        """Raise IntegrityError unless the journal began as this window would begin."""
+        expected = self._opened(first.active_seconds)
+        if first == expected:
+            return
+        differing = [
+            name
+            for name in expected.__struct_fields__
+            if getattr(first, name, None) != getattr(expected, name)
+        ]
+        raise IntegrityError(
+            "The journal of a company-window is that of another one, or of another version of this "
+            f"package: it differs in {', '.join(differing)}.",
+            "Go on with the database and the package with which the window began.",
+        )
+
+    async def _perform(self, step: Step) -> None:
+        match step:
+            case Ask():
+                await self._ask(step)
+            case Run():
+                await self._run_tool(step)
+            case Correct(text=text, leaves_out=leaves_out):
+                await self._happen(Corrected(self.active_seconds(), text, leaves_out))
+            case BeginFinalization(reason=reason, text=text):
+                await self._happen(FinalizationBegan(self.active_seconds(), reason, text))
+            case Await(wait=wait):
+                await self._await(wait)
+            case Retry(fault=fault):
+                await self._retry(fault)
+            case Close(status=status, reason=reason):
+                await self._happen(Closed(self.active_seconds(), status, reason))
+
+    async def _ask(self, step: Ask) -> None:
+        request = Request(
+            self._opening.system,
+            self._state.messages,
+            tool_definitions(),
+            step.max_output_tokens,
+        )
+        ordinal = self._state.requests + 1
+        digest = digest_bytes(self._provider.wire(request))
+        await self._happen(Asked(self.active_seconds(), ordinal, digest, step.max_output_tokens))
+        try:
+            # What is left now: the journal may have taken its time.
+            within = self._opening.allowance.seconds - self.active_seconds()
+            reply = await self._provider.ask(request, within_seconds=within)
+        except ProviderFault as fault:
+            await self._happen(Failed(self.active_seconds(), ordinal, fault.fault))
+        else:
+            await self._happen(Answered(self.active_seconds(), ordinal, reply))
+
+    async def _run_tool(self, step: Run) -> None:
+        call = step.call
+        if step.refusal is not None:
+            receipt = ToolReceipt(
+                self.active_seconds(), call.call_id, call.name, step.refusal, ok=False
+            )
+        else:
+            context = self._context(self._state)
+            # In a thread, and queries in threads of their own, so that neither a large file nor
+            # any number of slow queries holds up somebody else's journal.
+            outcome: ToolOutcome = await asyncio.get_running_loop().run_in_executor(
+                self._query_threads if call.name == QUERY else None,
+                run_tool,
+                context,
+                call.name,
+                call.arguments,
+            )
+            receipt = ToolReceipt(
+                self.active_seconds(),
+                call.call_id,
+                call.name,
+                outcome.text,
+                outcome.ok,
+                outcome.draft_change,
+                outcome.file_change,
+                seals=outcome.decision is not None,
+                interrupted=outcome.interrupted,
+            )
+        await self._happen(receipt)
+
+    async def _retry(self, fault: Fault) -> None:
+        """Wait, halt or close, as the retry policy says."""
+        allowance, used = self._opening.allowance, self.active_seconds()
+        answer = decide(fault, self._state.tally, allowance.seconds - used, self._chance())
+        if not isinstance(answer, Stop):
+            await self._happen(WaitBegan(used, self._clock.now(), answer.seconds, fault.message))
+            return
+        close = ending(answer, fault, late=time_is_up(allowance, used))
+        if close.status is CompanyWindowStatus.PROVIDER_ERROR:
+            await self._happen(Halted(used, close.reason))
+        else:
+            await self._happen(Closed(used, close.status, close.reason))
+
+    async def _await(self, wait: WaitBegan) -> None:
+        """Wait out a back-off, or until the run is to rest."""
+        left = min(wait.began_at + wait.seconds - self._clock.now(), wait.seconds)
+        end = self._clock.monotonic() + left
+        while (left := end - self._clock.monotonic()) > 0:
+            if self._stopping():
+                return
+            await self._clock.sleep(min(left, _SLEEP_SECONDS))
+        await self._happen(WaitEnded(self.active_seconds()))
+
+    async def _happen(self, event: Event) -> None:
+        """Journal an event, then let it have happened."""
+        # The journal's transaction is never abandoned half-way: a cancelled session waits for it.
+        await _undisturbed(asyncio.to_thread(self._journal.append, event))
+        self._state = apply(self._state, event)
+
+
+def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:
+    """The decision of a closed attempt, or None when it did not seal."""
+    return state.draft.to_decision(company_id, version) if state.seals else None
+
+
+async def _undisturbed(work: Awaitable[None]) -> None:
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        task.exception()  # seen, so that nobody reports it as lost
+        raise

@@ -1,0 +1,325 @@
+"""Company-windows read back from a store, settled and open ones: what was asked, done and used.
+
+Any process may read at any time, whoever plays the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+from typing import Any, Final
+
+import msgspec
+
+from campaigns.plan import PlannedRun
+from engine.decision import CompanyDecision, company_name
+from engine.records import ActionReceipt
+from engine.scenario import Scenario
+from manifests.errors import InputError
+from manifests.model import CampaignManifest, ModelCandidate
+from orchestrator.binding import bound_scenario
+from orchestrator.lifecycle import CompanyWindowStatus
+from orchestrator.session.allowance import Allowance, Use
+from orchestrator.session.events import Event, decode_event
+from orchestrator.session.files import PrivateFiles
+from orchestrator.session.state import Counts, SessionState, fold
+from orchestrator.store import AttemptKey, CompanyWindow, RunKey, RunStore, SessionStore, Store
+
+_TELLING: Final = frozenset(
+    {
+        "answered",
+        "failed",
+        "interrupted",
+        "wait_began",
+        "finalization_began",
+        "halted",
+        "resumed",
+        "closed",
+    }
+)
+"""The kinds of events from which it follows what a closed attempt used and how it ended. The others
+are most of a journal: a list of thousands of windows does without them.
+"""
+
+_NO_COUNTS: Final = Counts()
+_NO_USE: Final = Use()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt of a model at a company-window: how it stands, and what it has used."""
+
+    number: int
+    status: CompanyWindowStatus
+    reason: str
+    use: Use
+    counts: Counts
+
+    @classmethod
+    def of(cls, number: int, state: SessionState) -> Attempt:
+        """An attempt by the state that its events fold to."""
+        status, reason = CompanyWindowStatus.OPEN, ""
+        if state.closed is not None:
+            status, reason = state.closed.status, state.closed.reason
+        elif state.halted is not None:
+            status, reason = CompanyWindowStatus.PROVIDER_ERROR, state.halted.reason
+        return cls(number=number, status=status, reason=reason, use=state.use, counts=state.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowRecord:
+    """One company-window of a run; `day` is the day on which it opened.
+
+    A company without a model has no attempts, and its windows are known once they are settled.
+    """
+
+    run_id: str
+    version: int
+    day: int
+    seat: int
+    candidate: str
+    status: CompanyWindowStatus
+    reason: str
+    settled: bool
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def use(self) -> Use:
+        """What the last attempt used of its allowance; nothing where there is no model."""
+        return self.attempts[-1].use if self.attempts else _NO_USE
+
+    @property
+    def counts(self) -> Counts:
+        """What the last attempt cost beside that."""
+        return self.attempts[-1].counts if self.attempts else _NO_COUNTS
+
+    def to_json(self) -> dict[str, Any]:
+        """The window as plain JSON; the figures are those of its last attempt."""
+        use = self.use
+        return {
+            "run": self.run_id,
+            "world_version": self.version,
+            "day": self.day,
+            "seat": self.seat,
+            "candidate": self.candidate,
+            "status": self.status.value,
+            "reason": self.reason,
+            "settled": self.settled,
+            "attempts": len(self.attempts),
+            "replies": use.replies,
+            "finalization_replies": use.final_replies,
+            **msgspec.structs.asdict(self.counts),
+            "active_seconds": round(use.seconds, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowView:
+    """One company-window with all that is known of it.
+
+    `events` are those of the last attempt. `decision` is what was sealed, `receipts` what its
+    actions came to at the settlement. `last_day` is the last day on which the window acts.
+    """
+
+    record: WindowRecord
+    campaign: str
+    identity: str
+    last_day: int
+    events: tuple[Event, ...]
+    state: SessionState | None
+    decision: CompanyDecision | None
+    receipts: tuple[ActionReceipt, ...]
+
+    @property
+    def allowance(self) -> Allowance | None:
+        return None if self.state is None else self.state.allowance
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain JSON; every event names its kind."""
+        allowance = self.allowance
+        return {
+            "campaign": self.campaign,
+            **self.record.to_json(),
+            "identity": self.identity,
+            "last_day": self.last_day,
+            "allowance": None if allowance is None else msgspec.structs.asdict(allowance),
+            "events": [_plain(event) for event in self.events],
+            "decision": None if self.decision is None else self.decision.model_dump(mode="json"),
+            "receipts": [msgspec.structs.asdict(receipt) for receipt in self.receipts],
+        }
+
+
+class WindowReader:
+    """Reads the company-windows of one campaign."""
+
+    def __init__(self, store: Store, campaign: str) -> None:
+        self._store = store
+        self._campaign = campaign
+        self._manifest: CampaignManifest = store.catalogue.manifest(campaign)
+        self._scenario: Scenario = bound_scenario(self._manifest)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The ids of the candidates that are models, in the order of the manifest."""
+        decisive = self._manifest.decisive
+        return tuple(
+            candidate.id
+            for candidate in (*decisive.candidates, *decisive.baselines)
+            if isinstance(candidate, ModelCandidate)
+        )
+
+    def records(
+        self, run_id: str | None = None, day: int | None = None, seat: int | None = None
+    ) -> Iterator[WindowRecord]:
+        """The company-windows of the campaign by run, day and seat, or some of them.
+
+        Raises:
+            InputError: no such run, or no window opens on that day.
+        """
+        version = None if day is None else self._version(day)
+        rows = self._store.catalogue.runs(self._campaign)
+        if run_id is not None:
+            rows = [self._store.catalogue.run(RunKey(self._campaign, run_id))]
+        for row in rows:
+            run = self._store.run(row.key)
+            try:
+                yield from self._of_run(run, row.planned, version, seat)
+            finally:
+                run.close()
+
+    def view(self, run_id: str, day: int, seat: int) -> WindowView:
+        """One company-window.
+
+        Raises:
+            InputError: no such run, day or seat, or the window has not opened.
+        """
+        version = self._version(day)
+        row = self._store.catalogue.run(RunKey(self._campaign, run_id))
+        lineup = row.planned.lineup
+        if not 1 <= seat <= len(lineup):
+            raise InputError(
+                f"There is no seat {seat} in run {run_id}.",
+                f"Give a seat from 1 to {len(lineup)}.",
+            )
+        run = self._store.run(row.key)
+        found = list(self._of_run(run, row.planned, version, seat))
+        if not found:
+            raise self._not_there(run, version, seat)
+        (record,) = found
+        settled = _settled(run, version, seat)
+        events: tuple[Event, ...] = ()
+        state = None
+        if record.attempts:
+            key = AttemptKey(version, seat, record.attempts[-1].number)
+            events = _events(SessionStore(run), key)
+            state = fold(PrivateFiles(), events)
+        decision = None if settled is None else settled.decision
+        if settled is None and state is not None and state.seals:
+            decision = state.draft.to_decision(company_name(seat), version)
+        return WindowView(
+            record=record,
+            campaign=self._campaign,
+            identity=self._identity(record.candidate) if settled is None else settled.identity,
+            last_day=min(day + self._scenario.window_days, self._scenario.horizon_days),
+            events=events,
+            state=state,
+            decision=decision,
+            receipts=tuple(
+                stored.receipt
+                for stored in run.receipts()
+                if (stored.version, stored.seat) == (version, seat)
+            ),
+        )
+
+    def _of_run(
+        self, run: RunStore, planned: PlannedRun, version: int | None, seat: int | None
+    ) -> Iterator[WindowRecord]:
+        def is_wanted(found: CompanyWindow | AttemptKey) -> bool:
+            return version in (None, found.version) and seat in (None, found.seat)
+
+        # In this order: a window that is settled in between has its attempts, too.
+        settled = {
+            (found.version, found.seat): found
+            for found in run.company_windows()
+            if is_wanted(found)
+        }
+        sessions = SessionStore(run)
+        wanted = [key for key in sessions.attempts() if is_wanted(key)]
+        keys = {place: tuple(found) for place, found in groupby(wanted, lambda key: key[:2])}
+        telling = sessions.of_kinds(_TELLING, version, seat)
+        for place in sorted({*settled, *keys}):
+            attempts = tuple(
+                _attempt(sessions, key, telling.get(key, [])) for key in keys.get(place, ())
+            )
+            closed = settled.get(place)
+            yield WindowRecord(
+                run_id=planned.run_id,
+                version=place[0],
+                day=place[0] * self._scenario.window_days,
+                seat=place[1],
+                candidate=planned.lineup[place[1] - 1],
+                status=attempts[-1].status if closed is None else closed.status,
+                reason=attempts[-1].reason if attempts else "",
+                settled=closed is not None,
+                attempts=attempts,
+            )
+
+    def _version(self, day: int) -> int:
+        window, horizon = self._scenario.window_days, self._scenario.horizon_days
+        if not 0 <= day < horizon or day % window:
+            last = (horizon - 1) // window * window
+            raise InputError(
+                f"No window opens on day {day}.",
+                f"Windows open on day 0 and every {window} days after it, the last on day {last}.",
+            )
+        return day // window
+
+    def _not_there(self, run: RunStore, version: int, seat: int) -> InputError:
+        status = run.status()
+        day = version * self._scenario.window_days
+        what = f"{company_name(seat)} has no window on day {day} of run {run.key.run_id}"
+        exit_day = status.exits.get(seat)
+        if exit_day is not None and exit_day <= day:
+            return InputError(f"{what}: it has been bankrupt since day {exit_day}.")
+        return InputError(
+            f"{what} yet.",
+            f"The run is {status.status} on day {status.day}. A company without a model has a "
+            "window to show once it is settled.",
+        )
+
+    def _identity(self, candidate: str) -> str:
+        decisive = self._manifest.decisive
+        for known in (*decisive.candidates, *decisive.baselines):
+            if known.id == candidate and isinstance(known, ModelCandidate):
+                return known.route_identity
+        return ""
+
+
+def _events(sessions: SessionStore, key: AttemptKey) -> tuple[Event, ...]:
+    return tuple(decode_event(body) for body in sessions.events(key))
+
+
+def _attempt(sessions: SessionStore, key: AttemptKey, telling: Iterable[bytes]) -> Attempt:
+    """How an attempt stands, by the events of it that tell; of an open one, by all of them."""
+    state = fold(PrivateFiles(), map(decode_event, telling))
+    if state.closed is None:
+        state = fold(PrivateFiles(), _events(sessions, key))
+    return Attempt.of(key.attempt, state)
+
+
+def _settled(run: RunStore, version: int, seat: int) -> CompanyWindow | None:
+    found = (each for each in run.company_windows() if (each.version, each.seat) == (version, seat))
+    return next(found, None)
+
+
+def _plain(value: Any) -> Any:
+    """A value as plain JSON with its fields by name; journaled ones have them by place."""
+    if isinstance(value, msgspec.Struct):
+        tag = value.__struct_config__.tag
+        kind = {} if tag is None else {"kind": tag}
+        return kind | {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.value if isinstance(value, Enum) else value

@@ -1,0 +1,183 @@
+"""What the model companies of a host share, and what those of one run have for themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from campaigns.definition import UNLIMITED, CampaignDefinition
+from engine.scenario import Scenario
+from manifests.errors import StoreError
+from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
+from orchestrator.binding import bound_plan
+from orchestrator.ceos import Ceo, PolicyCeo
+from orchestrator.session.allowance import Allowance
+from orchestrator.session.ceo import ModelCeo, ModelSeat, Threads
+from orchestrator.session.desk import Desk
+from orchestrator.session.sql import QueryWorkers
+from orchestrator.store import Lease, RunStore, SessionStore
+from providers.contract import Provider
+from providers.opening import open_provider
+from providers.routes import Route, parse_route
+
+_QUERIES_AT_ONCE: Final = 4
+_BOOKS_AT_ONCE: Final = 2
+
+_T = TypeVar("_T")
+
+
+class ModelServices:
+    """Providers, query processes and working copies of one host. Nothing starts before a model
+    sits somewhere; `close` ends all of it.
+    """
+
+    def __init__(self, manifest: CampaignManifest) -> None:
+        self._definition = bound_plan(manifest).definition
+        self._providers: dict[str, Provider] = {}
+        self._workers = QueryWorkers(_QUERIES_AT_ONCE)
+        self._threads = Threads(
+            ThreadPoolExecutor(_QUERIES_AT_ONCE, "queries"),
+            ThreadPoolExecutor(_BOOKS_AT_ONCE, "books"),
+        )
+        self._folder: Path | None = None
+
+    def for_run(self, run: RunStore, lease: Lease, scenario: Scenario) -> RunModels:
+        """The model companies of a run that this process owns under the lease."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ceo-arena-books-"))
+        return RunModels(self, self._folder / run.key.run_id, run, lease, scenario)
+
+    @property
+    def workers(self) -> QueryWorkers:
+        return self._workers
+
+    @property
+    def threads(self) -> Threads:
+        return self._threads
+
+    def route(self, candidate: str) -> Route:
+        """The route of a candidate, with where its endpoint and key are found."""
+        described = _described(self._definition, candidate)
+        return parse_route(described or {}, f'The route of candidate "{candidate}"')
+
+    def provider(self, candidate: str) -> Provider:
+        """The one provider of a candidate's route in this host."""
+        if candidate not in self._providers:
+            self._providers[candidate] = open_provider(self.route(candidate))
+        return self._providers[candidate]
+
+    def allowance(self, candidate: str) -> Allowance:
+        """What the candidate may use in a company-window."""
+        route = self.route(candidate)
+        found = next(each for each in self._definition.all_candidates() if each.id == candidate)
+        granted = self._definition.allowances_of(found)
+        tokens = granted.output_tokens
+        return Allowance(
+            replies=granted.replies,
+            output_tokens=None if tokens == UNLIMITED else int(tokens),
+            seconds=granted.seconds,
+            native_ceiling=route.native_ceiling,
+            smallest_ceiling=route.smallest_useful_ceiling,
+        )
+
+    async def close(self) -> None:
+        """End the providers' connections and the query processes; remove the working copies."""
+        for provider in self._providers.values():
+            await provider.close()
+        self._providers.clear()
+        self._threads.queries.shutdown(wait=False)
+        self._threads.books.shutdown(wait=False)
+        self._workers.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+class RunModels:
+    """The model companies of one run; a context manager that removes their working copies."""
+
+    def __init__(
+        self,
+        services: ModelServices,
+        folder: Path,
+        run: RunStore,
+        lease: Lease,
+        scenario: Scenario,
+    ) -> None:
+        self._services = services
+        self._store = SessionStore(run)
+        self._lease = lease
+        self._scenario = scenario
+        self._seats: set[int] = set()
+        self._desk = Desk(folder, run, scenario, self._seats)
+        self._ceos: list[ModelCeo] = []
+
+    def ceo(self, candidate: ModelCandidate, seat: int) -> Ceo:
+        """The candidate in a seat of this run. Raises InputError for an unusable route."""
+        services = self._services
+        self._seats.add(seat)
+        ceo = ModelCeo(
+            ModelSeat(
+                seat,
+                candidate.route_identity,
+                services.provider(candidate.id),
+                services.allowance(candidate.id),
+            ),
+            self._scenario,
+            self._store,
+            self._lease,
+            services.workers,
+            services.threads,
+            self._desk.books,
+        )
+        self._ceos.append(ceo)
+        return ceo
+
+    async def kept_while(self, play: Coroutine[Any, Any, _T]) -> _T:
+        """The result of a play, during which the active time of all open windows is noted.
+
+        What was used since the last note is what a crash leaves uncharged.
+        """
+        beating = asyncio.create_task(self._beat())
+        try:
+            return await play
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
+
+    async def _beat(self) -> None:
+        every = self._lease.seconds / 3
+        while True:
+            await asyncio.sleep(every)
+            active = {key: used for ceo in self._ceos for key, used in ceo.beat().items()}
+            with suppress(StoreError):
+                await asyncio.to_thread(self._store.beat, self._lease, active)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._desk.close()
+
+
+def check_playable(manifest: CampaignManifest) -> None:
+    """Raise InputError when a candidate of the manifest cannot play here; nothing is started."""
+    models = ModelServices(manifest)
+    for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
+        if isinstance(candidate, PolicyCandidate):
+            PolicyCeo.of(candidate)
+        elif isinstance(candidate, ModelCandidate):
+            models.provider(candidate.id)
+
+
+def _described(definition: CampaignDefinition, candidate: str) -> dict[str, object] | None:
+    for each in definition.all_candidates():
+        if each.id == candidate:
+            return None if each.route is None else dict(each.route)
+    return None

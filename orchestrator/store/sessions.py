@@ -1,0 +1,295 @@
+"""Journals of model sessions in a run's database: events, heartbeats, private files, late replies.
+
+An event and what it writes to the private files are one transaction, which the run's lease fences.
+The bytes of an event are the session's business; the store keeps them compressed and in order.
+"""
+
+import zlib
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, case, func, insert, select, update
+
+from manifests.errors import IntegrityError
+from orchestrator.store.connection import CommitPoint, DatabaseNow
+from orchestrator.store.leases import Lease
+from orchestrator.store.runs import HeldRun, RunStore
+from orchestrator.store.schema import (
+    late_replies,
+    private_files,
+    run_states,
+    session_events,
+    session_heartbeats,
+)
+
+_COMPRESSION: Final = 3
+
+
+class AttemptKey(NamedTuple):
+    """One attempt at a company-window; ``version`` is the world version of the window."""
+
+    version: int
+    seat: int
+    attempt: int
+
+
+class FileVersion(NamedTuple):
+    """A private file as one write left it."""
+
+    path: str
+    file_version: int
+    content: str
+
+
+class LateReply(NamedTuple):
+    """A reply that came for an owner that had lost the run; ``request`` is the ordinal of what was
+    asked, ``body`` the event that it would have been.
+    """
+
+    key: AttemptKey
+    request: int
+    owner: str
+    epoch: int
+    body: bytes
+
+
+class SessionStore:
+    """The sessions of one run. Reading is free for all; every write shows the run's lease."""
+
+    def __init__(self, run: RunStore) -> None:
+        self._run = run
+
+    def events(self, key: AttemptKey) -> list[bytes]:
+        """The events of an attempt, in order. Raises IntegrityError when one is missing."""
+        held = self._run.held()
+        if held is None:
+            return []
+        query = (
+            select(session_events.c.ordinal, session_events.c.body)
+            .where(*_of(session_events, held, key))
+            .order_by(session_events.c.ordinal)
+        )
+        with held.database.read() as connection:
+            rows = connection.execute(query).all()
+        if [row.ordinal for row in rows] != list(range(len(rows))):
+            raise IntegrityError(
+                f"The {self._run.key} lacks events of company-{key.seat} at world version "
+                f"{key.version}.",
+                "Put back the database that belongs to the run.",
+            )
+        return [zlib.decompress(row.body) for row in rows]
+
+    def of_kinds(
+        self, kinds: Collection[str], version: int | None = None, seat: int | None = None
+    ) -> dict[AttemptKey, list[bytes]]:
+        """The events of these kinds, in order, of all attempts that have some, in one reading; of
+        one world version or seat alone if wanted.
+        """
+        held = self._run.held()
+        if held is None:
+            return {}
+        table = session_events.c
+        key = (table.version, table.seat, table.attempt)
+        query = select(*key, table.body).where(table.run == held.run, table.kind.in_(kinds))
+        if version is not None:
+            query = query.where(table.version == version)
+        if seat is not None:
+            query = query.where(table.seat == seat)
+        found: dict[AttemptKey, list[bytes]] = {}
+        with held.database.read() as connection:
+            for *place, body in connection.execute(query.order_by(*key, table.ordinal)):
+                found.setdefault(AttemptKey(*place), []).append(zlib.decompress(body))
+        return found
+
+    def attempts(self) -> list[AttemptKey]:
+        """All attempts that have begun, by world version, seat and number."""
+        held = self._run.held()
+        if held is None:
+            return []
+        columns = (session_events.c.version, session_events.c.seat, session_events.c.attempt)
+        query = select(*columns).where(session_events.c.run == held.run).distinct()
+        with held.database.read() as connection:
+            return [AttemptKey(*row) for row in connection.execute(query.order_by(*columns))]
+
+    def append(
+        self,
+        lease: Lease,
+        key: AttemptKey,
+        ordinal: int,
+        kind: str,
+        body: bytes,
+        file: FileVersion | None,
+    ) -> None:
+        """Commit one event, and the file that it wrote.
+
+        Raises LeaseLost, and IntegrityError when the attempt has an event of this ordinal already.
+        """
+        compressed = zlib.compress(body, _COMPRESSION)
+        with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
+            self._check_next(connection, held, key, ordinal)
+            connection.execute(
+                insert(session_events).values(
+                    run=held.run,
+                    **key._asdict(),
+                    ordinal=ordinal,
+                    kind=kind,
+                    epoch=lease.epoch,
+                    committed_at=DatabaseNow(),
+                    body=compressed,
+                )
+            )
+            if file is not None:
+                connection.execute(
+                    insert(private_files).values(
+                        run=held.run,
+                        seat=key.seat,
+                        path=file.path,
+                        file_version=file.file_version,
+                        version=key.version,
+                        attempt=key.attempt,
+                        content=zlib.compress(file.content.encode(), _COMPRESSION),
+                    )
+                )
+
+    def files_before(self, seat: int, version: int) -> dict[str, tuple[str, int]]:
+        """A company's files as they were when the window of ``version`` opened: (text, version of
+        the file) by path.
+        """
+        held = self._run.held()
+        if held is None:
+            return {}
+        table, events = private_files.c, session_events.c
+        # What an attempt wrote that was given up for another one is not the company's any more.
+        counted = (
+            select(events.version, func.max(events.attempt).label("attempt"))
+            .where(events.run == held.run, events.seat == seat, events.version < version)
+            .group_by(events.version)
+            .subquery()
+        )
+        written = (
+            select(table.path, table.file_version, table.content)
+            .join(
+                counted,
+                (table.version == counted.c.version) & (table.attempt == counted.c.attempt),
+            )
+            .where(table.run == held.run, table.seat == seat)
+            .subquery()
+        )
+        latest = (
+            select(written.c.path, func.max(written.c.file_version).label("file_version"))
+            .group_by(written.c.path)
+            .subquery()
+        )
+        query = select(written).join(
+            latest,
+            (written.c.path == latest.c.path) & (written.c.file_version == latest.c.file_version),
+        )
+        with held.database.read() as connection:
+            rows = connection.execute(query.order_by(written.c.path))
+            return {
+                row.path: (zlib.decompress(row.content).decode(), row.file_version) for row in rows
+            }
+
+    def has_rested_since(self, key: AttemptKey, ordinal: int) -> bool:
+        """Whether the run's status has changed since an event: a run that only changed hands goes
+        on as it was, and one that rested was set going again by a person.
+        """
+        held = self._run.held()
+        if held is None:
+            return False
+        query = (
+            select(run_states.c.updated_at >= session_events.c.committed_at)
+            .join(session_events, session_events.c.run == run_states.c.run)
+            .where(*_of(session_events, held, key), session_events.c.ordinal == ordinal)
+        )
+        with held.database.read() as connection:
+            return bool(connection.scalar(query))
+
+    def keep_late_reply(self, lease: Lease, key: AttemptKey, request: int, body: bytes) -> None:
+        """Add a reply to the ledger of those that came under a lost lease. The one write that shows
+        no present lease: it adds a row and changes nothing that a run goes by.
+        """
+        held = self._run.held()
+        if held is None:
+            return
+        with held.database.write(CommitPoint.KEEP_LATE_REPLY) as connection:
+            connection.execute(
+                insert(late_replies).values(
+                    run=held.run,
+                    **key._asdict(),
+                    request=request,
+                    owner=lease.owner,
+                    epoch=lease.epoch,
+                    committed_at=DatabaseNow(),
+                    body=zlib.compress(body, _COMPRESSION),
+                )
+            )
+
+    def late_replies(self) -> list[LateReply]:
+        """The ledger, in the order in which the replies came."""
+        held = self._run.held()
+        if held is None:
+            return []
+        query = select(late_replies).where(late_replies.c.run == held.run)
+        with held.database.read() as connection:
+            return [
+                LateReply(
+                    AttemptKey(row.version, row.seat, row.attempt),
+                    row.request,
+                    row.owner,
+                    row.epoch,
+                    zlib.decompress(row.body),
+                )
+                for row in connection.execute(query.order_by(late_replies.c.number))
+            ]
+
+    def beat(self, lease: Lease, active_milliseconds: Mapping[AttemptKey, int]) -> None:
+        """Note how much active time the open attempts have used; it never becomes less. Raises
+        LeaseLost.
+        """
+        if not active_milliseconds:
+            return
+        with self._run.fenced(lease, CommitPoint.BEAT) as (connection, held):
+            for key, milliseconds in active_milliseconds.items():
+                known = session_heartbeats.c.active_milliseconds
+                more = case((known > milliseconds, known), else_=milliseconds)
+                again = (
+                    update(session_heartbeats)
+                    .where(*_of(session_heartbeats, held, key))
+                    .values(active_milliseconds=more)
+                )
+                if connection.execute(again).rowcount == 0:
+                    row = {"run": held.run, **key._asdict(), "active_milliseconds": milliseconds}
+                    connection.execute(insert(session_heartbeats).values(row))
+
+    def beaten_milliseconds(self, key: AttemptKey) -> int:
+        """The active time of an attempt at its last heartbeat; 0 before the first."""
+        held = self._run.held()
+        if held is None:
+            return 0
+        query = select(session_heartbeats.c.active_milliseconds).where(
+            *_of(session_heartbeats, held, key)
+        )
+        with held.database.read() as connection:
+            return connection.scalar(query) or 0
+
+    def _check_next(
+        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int
+    ) -> None:
+        query = select(func.max(session_events.c.ordinal))
+        last = connection.scalar(query.where(*_of(session_events, held, key)))
+        following = 0 if last is None else last + 1
+        if following != ordinal:
+            raise IntegrityError(
+                f"The {self._run.key} has {following} events of company-{key.seat} at world "
+                f"version {key.version}, and event {ordinal} was to follow."
+            )
+
+
+def _of(table: Table, held: HeldRun, key: AttemptKey) -> tuple[ColumnElement[bool], ...]:
+    return (
+        table.c.run == held.run,
+        table.c.version == key.version,
+        table.c.seat == key.seat,
+        table.c.attempt == key.attempt,
+    )

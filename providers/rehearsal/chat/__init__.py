@@ -1,0 +1,1 @@
+"""Chat Completions: requests checked, replies rendered, whole or as a stream of chunks."""

@@ -1,0 +1,211 @@
+"""The way of one request through Chat Completions: in, checked, answered, written, counted."""
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import uuid4
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from providers.rehearsal.access import Keeper
+from providers.rehearsal.agents import AGENTS
+from providers.rehearsal.chat import writing
+from providers.rehearsal.chat.checks import Question, read_question
+from providers.rehearsal.options import GatewayOptions
+from providers.rehearsal.performance import next_reply
+from providers.rehearsal.refusals import Refusal, bad_request
+from providers.rehearsal.replies import SpokenReply, Tally, cut, tally
+from providers.rehearsal.seals import Sealer
+from providers.rehearsal.statistics import Entry, Statistics
+
+LARGEST_BODY: Final = 64 * 2**20
+# How many events are written before others have their turn.
+EVENTS_IN_A_ROW: Final = 16
+
+_REQUEST_NAME: Final = re.compile(r"[\x20-\x7e]{1,512}")
+
+
+class _Gone(Exception):
+    """The client has closed the connection."""
+
+
+class ChatCompletions:
+    """The address `/v1/chat/completions`, an ASGI application of its own."""
+
+    def __init__(
+        self,
+        options: GatewayOptions,
+        sealer: Sealer,
+        keeper: Keeper,
+        statistics: Statistics,
+        label: Mapping[str, str],
+    ) -> None:
+        self._options = options
+        self._sealer = sealer
+        self._keeper = keeper
+        self._statistics = statistics
+        self._label = label
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; a client that goes away ends it."""
+        self._statistics.arrived()
+        try:
+            await self._serve(scope, receive, send)
+        except Refusal as refusal:
+            self._statistics.refused(refusal.status)
+            response = Response(
+                refusal.body(),
+                refusal.status,
+                headers=self._headers(),
+                media_type="application/json",
+            )
+            await response(scope, receive, send)
+        except _Gone:
+            pass
+        finally:
+            self._statistics.left()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        self._keeper.admit(headers)
+        name = _request_name(headers)
+        _check_media_type(headers)
+        body = await _read_body(receive)
+        question = read_question(body, AGENTS, self._options, self._sealer)
+        digest = _digest(question)
+        reply = self._reply(question)
+        usage = tally(question.conversation, question.offer.text, reply, question.ceiling)
+        self._check_context(question, usage)
+        model = question.conversation.model
+        self._statistics.note(Entry("asked", model, digest, name))
+        envelope = self._envelope(question, reply, digest)
+        leaving = asyncio.ensure_future(receive())
+        try:
+            await _pause(self._options.reply_delay_seconds, leaving)
+            answered = Entry("answered", model, digest, name)
+            if question.streams:
+                pieces = self._options.chunks_per_reply
+                events = writing.stream(
+                    envelope, reply, usage, pieces, reports_usage=question.reports_usage
+                )
+                await self._send_events(list(events), answered, leaving, send)
+            else:
+                answer = writing.whole(envelope, reply, usage)
+                response = Response(answer, headers=self._headers(), media_type="application/json")
+                self._statistics.note(answered)
+                await response(scope, receive, send)
+        finally:
+            leaving.cancel()
+
+    def _reply(self, question: Question) -> SpokenReply:
+        spoken = next_reply(
+            AGENTS[question.conversation.model],
+            question.conversation,
+            thinks=question.thinks,
+            one_call_at_a_time=question.one_call_at_a_time,
+        )
+        return cut(spoken, question.ceiling)
+
+    def _check_context(self, question: Question, usage: Tally) -> None:
+        longest = self._options.context_tokens
+        asked = usage.input_tokens + question.ceiling
+        if asked > longest:
+            raise bad_request(
+                f"This model's maximum context length is {longest} tokens. However, you requested "
+                f"{asked} tokens ({usage.input_tokens} in the messages, {question.ceiling} in the "
+                "completion). Please reduce the length of the messages or completion.",
+                "messages",
+                "context_length_exceeded",
+            )
+
+    def _envelope(self, question: Question, reply: SpokenReply, digest: str) -> writing.Envelope:
+        model, place = question.conversation.model, question.conversation.place
+        call_ids = [call.call_id for call in reply.calls]
+        is_sealed = question.thinks and reply.has_whole_reasoning
+        return writing.Envelope(
+            reply_id=f"chatcmpl-{digest[:29]}",
+            created=int(time.time()),
+            model=model,
+            reasoning_seal=(
+                self._sealer.reasoning(model, place, reply.reasoning, call_ids)
+                if is_sealed
+                else None
+            ),
+            call_seal=(
+                self._sealer.call(model, place, call_ids[0]) if is_sealed and call_ids else None
+            ),
+        )
+
+    async def _send_events(
+        self, events: list[bytes], answered: Entry, leaving: "asyncio.Future[Any]", send: Send
+    ) -> None:
+        headers = {**self._headers(), "content-type": "text/event-stream; charset=utf-8"}
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        *events, last = events
+        pause = self._options.stream_seconds / max(1, len(events))
+        for number, event in enumerate(events, start=1):
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+            if pause or number % EVENTS_IN_A_ROW == 0:
+                await _pause(pause, leaving)
+        # Counted before the client can know that the reply is whole, lest a kill come in between.
+        self._statistics.note(answered)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _headers(self) -> dict[str, str]:
+        return {"x-request-id": f"req_{uuid4().hex}", "cache-control": "no-cache", **self._label}
+
+
+async def _pause(seconds: float, leaving: "asyncio.Future[Any]") -> None:
+    """Wait, at least for everybody else's turn, unless the client leaves."""
+    if seconds > 0:
+        await asyncio.wait({leaving}, timeout=seconds)
+    else:
+        await asyncio.sleep(0)
+    if leaving.done():
+        raise _Gone
+
+
+async def _read_body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST_BODY:
+            raise Refusal(413, f"The request body is larger than {LARGEST_BODY} bytes.")
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _request_name(headers: Headers) -> str | None:
+    """The name that the client gave its request."""
+    name = headers.get("x-client-request-id")
+    if name is not None and not _REQUEST_NAME.fullmatch(name):
+        raise bad_request("X-Client-Request-Id must be 1 to 512 printable ASCII characters.")
+    return name
+
+
+def _check_media_type(headers: Headers) -> None:
+    given = headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != "application/json":
+        raise bad_request(
+            f"Unsupported content type: '{given}'. This API method only accepts "
+            "'application/json' requests.",
+            code="unsupported_content_type",
+        )
+
+
+def _digest(question: Question) -> str:
+    """What tells requests apart: model, tools and conversation, in hexadecimal."""
+    talk = question.conversation
+    parts = (talk.model.encode(), question.offer.text.encode(), talk.place)
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

@@ -1,0 +1,310 @@
+"""Campaigns launched, followed, paused and left: real commands on a real, private Ray."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from orchestrator.lifecycle import RunState
+from orchestrator.store import open_store
+from tests.chaos.harness import (
+    CAMPAIGN,
+    PATIENCE_SECONDS,
+    Place,
+    descendants,
+    finished,
+    kill_all,
+    place,
+    undisturbed,
+)
+
+pytestmark = pytest.mark.xdist_group("launches")
+
+# Long enough that there is time to do something meanwhile.
+LONG = 245
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Place]:
+    with place(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def long_trial(tmp_path: Path) -> Iterator[Place]:
+    with place(tmp_path, days=LONG) as made:
+        yield made
+
+
+def listening(process: "subprocess.Popen[str]") -> set[str]:
+    """The addresses at which a command and all that it started listen."""
+    found = set()
+    for each in [psutil.Process(process.pid), *descendants(process)]:
+        try:
+            connections = each.net_connections(kind="inet")
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        found |= {
+            connection.laddr.ip
+            for connection in connections
+            if connection.status == psutil.CONN_LISTEN
+        }
+    return found
+
+
+def test_a_campaign_is_launched_watched_and_printed(long_trial: Place) -> None:
+    launched = long_trial.launch("--json")
+    long_trial.wait_for_windows(1)
+    followed = long_trial.start("watch", "--json")
+    addresses = listening(launched)
+    started = descendants(launched)
+    done, watched = finished(launched), finished(followed)
+
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert results["campaign"] == CAMPAIGN
+    assert results["complete"] is True
+    assert "runs completed" in done.stderr
+    assert long_trial.evidence() == undisturbed(long_trial.file)
+
+    assert watched.returncode == 0
+    lines = [json.loads(line) for line in watched.stdout.splitlines()]
+    settled = [line["windows"]["settled"] for line in lines]
+    assert settled == sorted(settled)
+    assert len(set(settled)) > 1
+    assert lines[-1]["finished"] is True
+
+    # Ray listened on loopback alone, and nothing of it is left.
+    assert addresses <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    _, alive = psutil.wait_procs(started, timeout=10)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    assert list(Path(long_trial.temporary).iterdir()) == []
+
+    began = time.monotonic()
+    again = long_trial.run("launch", str(long_trial.file), "--json")
+    assert (again.returncode, json.loads(again.stdout)) == (0, results)
+    assert "starting Ray" not in again.stderr
+    assert time.monotonic() > began
+    assert long_trial.run("replay").returncode == 0
+
+
+@pytest.mark.parametrize("hosts", [1, 4])
+def test_the_number_of_hosts_changes_nothing(hosts: int, trial: Place) -> None:
+    done = finished(trial.launch("--hosts", str(hosts)))
+    assert done.returncode == 0, done.stderr
+    assert "Mean Score" in done.stdout
+    assert trial.evidence() == undisturbed(trial.file)
+
+
+def test_a_campaign_is_paused_and_resumed_from_another_shell(long_trial: Place) -> None:
+    launched = long_trial.launch()
+    long_trial.wait_for_windows(31)
+    assert long_trial.run("pause", "--reason", "lunch").returncode == 0
+    assert "is paused already: lunch" in long_trial.run("pause").stderr
+    stopped = finished(launched)
+    assert stopped.returncode == 1
+    assert "is paused" in stopped.stderr
+    assert "ceo-arena resume trial" in stopped.stderr
+
+    paused = long_trial.progress()
+    assert 30 < paused.windows < len(paused.runs) * paused.windows_per_run
+    assert paused.owner is None
+    assert {run.reason for run in paused.waiting} == {"lunch"}
+    assert {run.owner for run in paused.runs} == {None}
+    watched = long_trial.run("watch")
+    assert watched.returncode == 1
+    assert "is paused" in watched.stderr
+
+    done = long_trial.run("resume", "--reason", "back")
+    assert done.returncode == 0, done.stderr
+    assert long_trial.evidence() == undisturbed(long_trial.file)
+    with open_store(str(long_trial.store)) as store:
+        acts = [(act.act, act.reason) for act in store.catalogue.acts(CAMPAIGN)]
+    assert acts[1:] == [("pause", "lunch"), ("resume", "back")]
+
+
+def test_of_two_who_resume_at_once_one_is_told_of_the_other(long_trial: Place) -> None:
+    first_launch = long_trial.launch()
+    long_trial.wait_for_windows(21)
+    os.killpg(first_launch.pid, signal.SIGINT)
+    assert finished(first_launch).returncode == 130
+
+    both = [long_trial.start("resume"), long_trial.start("resume")]
+    ends = sorted((finished(process) for process in both), key=lambda end: end.returncode)
+    assert [end.returncode for end in ends] == [0, 3], [end.stderr for end in ends]
+    assert re.search(r"is being carried out by .*, process \d+", ends[1].stderr)
+    assert "ceo-arena watch trial" in ends[1].stderr
+    assert long_trial.evidence() == undisturbed(long_trial.file)
+    assert long_trial.progress().owner is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_leaving_hurts_nothing_and_says_how_to_go_on(
+    number: signal.Signals, long_trial: Place
+) -> None:
+    launched = long_trial.launch("--json")
+    long_trial.wait_for_windows(31)
+    started = descendants(launched)
+    if number is signal.SIGINT:
+        # As a terminal does it: to every process of the group.
+        os.killpg(launched.pid, number)
+    else:
+        launched.send_signal(number)
+    left = finished(launched)
+    assert left.returncode == 130, left.stderr
+    assert left.stdout == ""
+    assert "Go on with: ceo-arena resume trial --store store" in left.stderr
+    assert "Traceback" not in left.stderr
+    _, alive = psutil.wait_procs(started, timeout=10)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+    progress = long_trial.progress()
+    assert progress.windows < len(progress.runs) * progress.windows_per_run
+    # Every lease was given up, so that nobody has to wait.
+    with open_store(str(long_trial.store)) as store:
+        leases = [status.lease.owner for status in store.statuses(CAMPAIGN)]
+        assert set(leases) == {None}
+        assert store.catalogue.campaign(CAMPAIGN).lease.owner is None
+    assert long_trial.run("resume").returncode == 0
+    assert long_trial.evidence() == undisturbed(long_trial.file)
+
+
+POLICY = """
+from pathlib import Path
+
+from engine.policies.base import Policy
+
+
+class Moody(Policy):
+    name = "moody"
+    version = "v1"
+
+    def decide(self, observation):
+        mood = Path(__file__).with_name("mood").read_text()
+        if observation.world_version == 1 and mood == "raise":
+            raise RuntimeError("not today")
+        if observation.world_version == 1 and mood == "die":
+            import os, signal
+
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.hold(observation)
+"""
+
+MOODY = """
+name = "trial"
+seeds = [11]
+horizon_days = 21
+lineups = ["reference"]
+limits = {{ lease_seconds = 3 }}
+candidates = [
+    {{ id = "ada", seat = 1, policy = "rule" }},
+    {{ id = "mo", seat = 2, policy = "moody" }},
+]
+# days: {days}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder in which another people's package with a policy is installed."""
+    folder = tmp_path / "site"
+    (folder / "moody-1.0.dist-info").mkdir(parents=True)
+    (folder / "moody.py").write_text(POLICY, encoding="utf-8")
+    metadata = "Metadata-Version: 2.1\nName: moody\nVersion: 1.0\n"
+    (folder / "moody-1.0.dist-info" / "METADATA").write_text(metadata, encoding="utf-8")
+    entry_points = "[ceo_arena.policies]\nmoody = moody:Moody\n"
+    (folder / "moody-1.0.dist-info" / "entry_points.txt").write_text(entry_points)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("mood", "code", "told"),
+    [
+        ("raise", 1, "is stopped: company-2 (mo) at world version 1, day 7: RuntimeError: not t"),
+        ("die", 3, "Hosts died 6 times without settling a window"),
+    ],
+)
+def test_a_ceo_that_fails_costs_nothing_but_its_run(
+    mood: str, code: int, told: str, tmp_path: Path, site: Path
+) -> None:
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
+    }
+    (site / "mood").write_text(mood, encoding="utf-8")
+    with place(tmp_path, MOODY) as moody:
+        stopped = moody.run("launch", str(moody.file), environment=environment)
+        assert stopped.returncode == code, stopped.stderr
+        assert told in stopped.stderr
+        assert "Traceback" not in stopped.stderr
+        (run,) = moody.progress().runs
+        assert run.windows == 1
+        (site / "mood").write_text("better", encoding="utf-8")
+        done = moody.run("resume", environment=environment)
+        assert done.returncode == 0, done.stderr
+        (run,) = moody.progress().runs
+        assert (run.state, run.windows) == (RunState.COMPLETED, 3)
+
+
+CLUSTER = """
+import os, sys
+from pathlib import Path
+
+temporary = sys.argv[1]
+os.environ["RAY_TMPDIR"] = temporary
+(Path(temporary) / "ray").mkdir()
+from ray.cluster_utils import Cluster
+
+memory = 80 << 20
+head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": memory,
+        "temp_dir": temporary + "/ray", "node_ip_address": "127.0.0.1"}
+cluster = Cluster(initialize_head=True, head_node_args=head)
+other = cluster.add_node(num_cpus=1, object_store_memory=memory)
+print(cluster.address, flush=True)
+sys.stdin.readline()
+cluster.remove_node(other)
+print("one node is left", flush=True)
+sys.stdin.readline()
+cluster.shutdown()
+"""
+OPEN_LOOPBACK = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+
+
+def test_a_cluster_is_joined_and_left_as_it_was_unless_it_has_several_nodes(trial: Place) -> None:
+    cluster = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER, trial.temporary],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **OPEN_LOOPBACK, "RAY_USAGE_STATS_ENABLED": "0"},
+    )
+    assert cluster.stdin is not None
+    assert cluster.stdout is not None
+    try:
+        address = cluster.stdout.readline().strip()
+        launch = ("launch", str(trial.file), "--address", address)
+        refused = trial.run(*launch, environment=OPEN_LOOPBACK)
+        assert refused.returncode == 2, refused.stderr
+        assert "2 nodes, which cannot share it" in refused.stderr
+        cluster.stdin.write("\n")
+        cluster.stdin.flush()
+        assert cluster.stdout.readline()
+        before = {process.pid for process in descendants(cluster)}
+        done = trial.run(*launch, environment=OPEN_LOOPBACK)
+        assert done.returncode == 0, done.stderr
+        assert trial.evidence() == undisturbed(trial.file)
+        names = {process.name() for process in descendants(cluster) if process.pid in before}
+        assert {"gcs_server", "raylet"} <= names
+        cluster.communicate(timeout=PATIENCE_SECONDS)
+        assert cluster.returncode == 0
+    finally:
+        if cluster.poll() is None:
+            kill_all(cluster)
+            cluster.communicate()
