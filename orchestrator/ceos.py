@@ -74,6 +74,15 @@ class PolicyCeo:
         return Closed(CompanyWindowStatus.SEALED, decision)
 
 
+def identity_of(candidate: Candidate) -> str | None:
+    """The identity under which a candidate's decisions are recorded; None for a placeholder."""
+    match candidate:
+        case PolicyCandidate(identity=identity) | ModelCandidate(route_identity=identity):
+            return identity
+        case _:
+            return None
+
+
 ModelSeating = Callable[[ModelCandidate, int], Ceo]
 """Seats a model; there are models only where a run is owned."""
 

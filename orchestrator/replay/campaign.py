@@ -8,8 +8,8 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from manifests.errors import ArenaError, InputError
-from manifests.model import PolicyCandidate
 from orchestrator.binding import bound_scenario
+from orchestrator.ceos import identity_of
 from orchestrator.replay.bound import catalogue_difference, manifest_of, plan_differences
 from orchestrator.replay.differences import Difference, unreadable
 from orchestrator.replay.run import RunReplay, RunReport
@@ -144,9 +144,9 @@ def _replay(catalogue: Catalogue, decided: RunStore, recorded: RunStore) -> RunR
     if manifest is None or difference is not None:
         return RunReport(key.run_id, 0, 0, difference)
     identities = {
-        candidate.id: candidate.identity
+        candidate.id: found
         for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines)
-        if isinstance(candidate, PolicyCandidate)
+        if (found := identity_of(candidate)) is not None
     }
     scenario = bound_scenario(manifest)
     return RunReplay(planned, scenario, identities, decided, recorded).report()

@@ -53,6 +53,13 @@ PANEL = [
     ),
 ]
 
+# How the Chat Completions of some vendors differ from the rest.
+DIALECTS = {
+    "qwen3.8-max": {"return_bad_arguments": "as empty object"},
+    "gemini-3.8-flash": {"reasoning_tokens": "in total only"},
+    "doubao-seed-1.8": {"output_limit_field": "max_completion_tokens"},
+}
+
 # interface.md section 8: the evaluated profile, money in cents a day.
 EVALUATED_RULE = {
     "price_multiplier_percent": 100,
@@ -91,7 +98,9 @@ def test_the_evaluated_panel(name: str) -> None:
             "accepted_aliases",
             "endpoint_env",
             "credentials",
+            "chat",
         }
+        assert route.get("chat") == DIALECTS.get(candidate.id)
         assert route["model"] == candidate.id
         assert str(route["endpoint_env"]).endswith("_BASE_URL")
         seen.append(

@@ -217,10 +217,11 @@ WRONG_FILES = {
         "horizon_days = 17\nlimits = { max_active_runs = -1 }",
         "max_active_runs",
     ),
-    "a model": (
+    "a protocol that is not spoken": (
         'policy = "growth"',
-        'route = { protocol = "chat", model = "m", native_ceiling = 9000, credentials = ["KEY"] }',
-        'Candidate "bob" is a model',
+        "route = { "
+        'protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["KEY"] }',
+        'the protocol "responses", which is not spoken',
     ),
 }
 

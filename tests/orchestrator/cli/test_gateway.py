@@ -141,14 +141,12 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]
     """A campaign file, a store, and the answer of the launch of its short form."""
     folder = tmp_path_factory.mktemp("launched")
     file, store = folder / "mine.toml", folder / "store"
-    data = json.dumps([route("analyst"), route("gambler")])
-    one, two = json.loads(data)
     file.write_text(
         'name = "mine"\nseeds = [11]\nlineups = ["reference"]\n'
         + "".join(
             f'[[candidates]]\nid = "{found["model"]}"\nseat = {seat}\n[candidates.route]\n'
             + "".join(f"{name} = {json.dumps(value)}\n" for name, value in found.items())
-            for seat, found in enumerate((one, two), start=1)
+            for seat, found in enumerate((route("analyst"), route("gambler")), start=1)
         ),
         encoding="utf-8",
     )
@@ -158,6 +156,7 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]
     return file, store, answer
 
 
+@pytest.mark.xdist_group("launched")
 class TestLaunch:
     def test_the_short_form_runs_to_its_end_against_its_own_gateway(
         self, launched: tuple[Path, Path, Any]
@@ -175,7 +174,8 @@ class TestLaunch:
     ) -> None:
         file, store, answer = launched
         again = ceo_arena(capsys, "launch", file, "--days", "7", "--store", store, "--json")
-        assert (again.code, again.data) == (0, answer.data)
+        assert again.code == 0, again.err
+        assert again.data == answer.data
         whole = ceo_arena(capsys, "launch", file, "--store", store)
         assert whole.code == 2
         assert "horizon_days" in whole.err

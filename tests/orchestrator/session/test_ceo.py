@@ -17,7 +17,7 @@ from engine.scenario import default_scenario
 from manifests.errors import IntegrityError
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.session import loop
+from orchestrator.session import ceo, loop
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, Threads
 from orchestrator.session.desk import Desk
@@ -219,14 +219,23 @@ def test_a_sealed_window_is_given_again_without_asking(office: Office) -> None:
     assert again.model.asked == []
 
 
-def test_rest_leaves_the_window_open_and_charges_the_time(office: Office) -> None:
-    closed = office.decide(reply(PRICE), stopping=lambda: bool(office.model.asked))
+def test_rest_leaves_the_window_open_and_charges_the_time(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = office.model.clock
+    monkeypatch.setattr(ceo, "SystemClock", lambda: clock)
+
+    def rests() -> bool:
+        clock.seconds += 7.0
+        return bool(office.model.asked)
+
+    closed = office.decide(reply(PRICE), stopping=rests)
     assert closed == Closed(CompanyWindowStatus.OPEN, None, "the run is to rest")
-    sessions = SessionStore(office.run)
-    assert sessions.beaten_milliseconds(FIRST) >= 0
+    assert SessionStore(office.run).beaten_milliseconds(FIRST) == 14_000
     assert office.ceo.beat() == {}
+    clock.seconds += 90_000.0
     assert office.decide(reply(SEAL)).status is CompanyWindowStatus.SEALED
-    assert len(office.model.asked) == 1
+    assert office.model.within == [3_593.0, 3_586.0]
 
 
 def test_the_last_heartbeat_is_charged_after_a_crash(

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -204,13 +205,14 @@ def test_queries_of_one_session_hold_up_neither_journals_nor_tools_of_another() 
 
     def slow(sql: str, parameters: object, row_limit: object) -> QueryRefused:
         del sql, parameters, row_limit
-        assert release.wait(60)
+        assert release.wait(20)
         return QueryRefused("no")
 
     def waiting(state: SessionState) -> ToolContext:
         return attempts.context(state)._replace(query=slow)
 
     async def play() -> list[CompanyWindowStatus]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         slow_ones = [
             asyncio.create_task(attempt.session(waiting).run()) for attempt in (busy, more, third)
         ]

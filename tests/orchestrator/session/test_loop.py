@@ -216,6 +216,11 @@ def test_missing_usage_repeats_the_request_and_keeps_nothing() -> None:
     assert state.use.output_tokens == 200
 
 
+def test_time_used_up_over_missing_usage_is_a_timeout() -> None:
+    attempt = Attempt([reply(tokens=None)] * 2, seconds_each=3_599.5)
+    assert attempt.play()[0] is CompanyWindowStatus.TIMEOUT
+
+
 def test_missing_usage_is_repeated_three_times_and_then_ends_in_a_provider_error() -> None:
     attempt = Attempt([reply(tokens=None)] * 5)
     status, state = attempt.play()
