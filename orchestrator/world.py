@@ -71,7 +71,12 @@ class BarrierBroken(Exception):
 
 
 class World:
-    """One run, played from its last boundary by whoever holds its lease."""
+    """One run, played from its last boundary by whoever holds its lease.
+
+    The worlds of a process share a `turn`: one at a time settles and commits, while the others
+    decide. A thread commits, so that conversations go on; two at once would only get into each
+    other's way.
+    """
 
     def __init__(
         self,
@@ -81,6 +86,7 @@ class World:
         scenario: Scenario,
         ceos: Mapping[int, Ceo],
         stop: StopRequest,
+        turn: asyncio.Lock | None = None,
     ) -> None:
         self._run = run
         self._lease = lease
@@ -88,6 +94,7 @@ class World:
         self._scenario = scenario
         self._ceos = ceos
         self._stop = stop
+        self._turn = turn or asyncio.Lock()
         self._streams = Streams(planned.seed)
         self._totals = Totals(len(planned.lineup))
         self._played_from = 0
@@ -146,6 +153,10 @@ class World:
         windows = await self._decided(boundary)
         if windows is None:
             return None
+        async with self._turn:
+            return await self._settled(boundary, windows)
+
+    async def _settled(self, boundary: Checkpoint, windows: list[CompanyWindow]) -> Checkpoint:
         decisions = {window.seat: window.decision for window in windows}
         settlement = settle_window(self._scenario, self._streams, boundary.state, decisions)
         self._totals.add(settlement.days)

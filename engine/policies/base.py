@@ -124,6 +124,11 @@ def policy_type(name: str) -> type[Policy]:
             f"policy {name!r} ({point.value}) is not a subclass of engine.policies.base.Policy",
             remedy="derive it from Policy",
         )
+    if not all(isinstance(getattr(loaded, field, None), str) for field in ("name", "version")):
+        raise InputError(
+            f"policy {name!r} ({point.value}) has no name and version",
+            remedy=f'give the class name = "{name}" and version = "v1"',
+        )
     return loaded
 
 

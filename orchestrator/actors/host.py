@@ -37,6 +37,7 @@ class Host:
         self._scenario = bound_scenario(self._manifest)
         self._models = ModelServices(self._manifest)
         self._stops: dict[str, StopRequest] = {}
+        self._turn = asyncio.Lock()
 
     async def play(self, run_id: str) -> RunEnd:
         """Play a run until it is completed, paused, stopped, or left."""
@@ -72,7 +73,7 @@ class Host:
             planned = (await asyncio.to_thread(self._store.catalogue.run, run.key)).planned
             with self._models.for_run(run, lease, self._scenario) as models:
                 ceos = seated(self._manifest, planned.lineup, models.ceo)
-                world = World(run, lease, planned, self._scenario, ceos, stop)
+                world = World(run, lease, planned, self._scenario, ceos, stop, self._turn)
                 return RunEnd(run.key.run_id, await models.kept_while(world.play()))
         except LeaseLost:
             raise

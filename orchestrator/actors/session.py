@@ -104,13 +104,14 @@ def session(
         StoreError: Ray cannot be started.
     """
     try:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise _unavailable(options["address"], error) from error
-    try:
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise _unavailable(options["address"], error) from error
         _check_shared(location)
         yield Session(RayCore(), location, campaign, hosts or _processors())
     finally:
+        # Also when ctrl-C came while Ray was starting: what has started must end here.
         ray.shutdown()
 
 

@@ -62,7 +62,7 @@ def replay(
 
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
-        runs = len(run or opened.catalogue.runs(campaign))
+        runs = len(set(run) if run else opened.catalogue.runs(campaign))
     with _progress(runs) as replayed:
         report = replay_campaign(
             store, campaign, run or [], jobs or os.cpu_count() or 1, against, replayed
@@ -91,8 +91,11 @@ def _progress(runs: int) -> "Iterator[Callable[[RunReport], None]]":
 
 def _show(report: "ReplayReport") -> None:
     found = report.to_json()
+    unfinished = found["runs"] - found["complete"]
+    notes = [f"{unfinished} of them are not complete, and match as far as they are."]
     print_text(
         f"{found['matched']} of {found['runs']} runs match: "
         f"{found['windows']:,} windows and {found['days']:,} days were settled again.",
+        *(notes if unfinished else ()),
         *(f"  {difference}" for difference in report.differences),
     )

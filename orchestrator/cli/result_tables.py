@@ -97,7 +97,7 @@ def _show_ranking(ranking: Ranking) -> None:
         return
     notes = [] if ranking.equal_sets else ["The means are over different numbers of outcomes."]
     print_table(
-        f"Mean Score, {_over(ranking.seeds, ranking.left_out_seeds)}, {ranking.worlds} worlds",
+        f"Mean Score, {_over(ranking.seeds, ranking.left_out_seeds)}; {ranking.worlds} worlds",
         [
             Column("rank", number=True),
             "candidate",
@@ -146,7 +146,7 @@ def _show_entrants(found: Contrasts, over: str) -> None:
             Column("per rival", number=True),
             Column("others", number=True),
             Column("market", number=True),
-            Column("positive seeds", number=True),
+            Column("market > 0", number=True),
         ],
         (
             (
@@ -204,7 +204,7 @@ def _show_directed(found: Contrasts, over: str) -> None:
     means = {(pair.entrant, pair.rival): pair.mean for pair in found.directed}
     panel = [entrant.entrant for entrant in found.entrants]
     print_table(
-        f"Effect of the entrant in a row on the rival in a column, {over}, {len(means)} pairs",
+        f"Effect of the entrant in a row on the rival in a column, {over}; {len(means)} pairs",
         ["entrant", *(Column(str(seat), number=True) for seat in range(1, len(panel) + 1))],
         (
             (

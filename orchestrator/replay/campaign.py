@@ -1,10 +1,11 @@
 """The runs of a campaign replayed in parallel, under the manifest they were frozen with."""
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any, NamedTuple
 
 from manifests.errors import ArenaError, InputError
@@ -34,10 +35,13 @@ class ReplayReport:
         return sum(run.difference is None for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON; days and windows are those that were settled again."""
+        """The report as plain JSON; days and windows are those that were settled again, `complete`
+        are the runs that were settled to their horizon.
+        """
         return {
             "runs": len(self.runs),
             "matched": self.matched,
+            "complete": sum(run.complete for run in self.runs),
             "days": sum(run.days for run in self.runs),
             "windows": sum(run.windows for run in self.runs),
             "differences": [difference.to_json() for difference in self.differences],
@@ -84,7 +88,8 @@ def replay_campaign(
 
 def _chosen(store: Store, campaign: str, run_ids: Sequence[str]) -> list[RunRow]:
     if run_ids:
-        return [store.catalogue.run(RunKey(campaign, run_id)) for run_id in run_ids]
+        chosen = dict.fromkeys(run_ids)
+        return [store.catalogue.run(RunKey(campaign, run_id)) for run_id in chosen]
     return store.catalogue.runs(campaign)
 
 
@@ -103,9 +108,22 @@ def _reports(tasks: list[_Task], jobs: int) -> Iterator[RunReport]:
         yield from map(_replayed, tasks)
         return
     # New interpreters, because a fork would take over threads and open databases.
-    with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(_replayed, task) for task in tasks]):
-            yield done.result()
+    workers = min(jobs, len(tasks))
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupt) as pool:
+        try:
+            for done in as_completed([pool.submit(_replayed, task) for task in tasks]):
+                yield done.result()
+        except BaseException:
+            # Nothing is written by a replay, so that its workers can end anywhere.
+            for worker in active_children():
+                worker.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _ignore_interrupt() -> None:
+    """Ctrl-C reaches every process of the terminal; whoever started the workers ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @cache

@@ -1,8 +1,9 @@
 """One run settled again, and everything recorded about it compared on the way."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from orchestrator.replay.differences import (
 )
 from orchestrator.store import (
     CompanyWindow,
+    RunStatus,
     RunStore,
     StoredCheckpoint,
     StoredCompanyDay,
@@ -46,12 +48,16 @@ PRESENT: Final = "present"
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What the replay of a run found: how many days and windows it settled, and a difference."""
+    """What the replay of a run found: how many days and windows it settled, and a difference.
+
+    `complete` says whether it was settled to its horizon.
+    """
 
     run_id: str
     days: int
     windows: int
     difference: Difference | None
+    complete: bool = False
 
 
 class RunReplay:
@@ -94,7 +100,10 @@ class RunReplay:
             difference = self._found(
                 "the database", FieldDifference("row", unreadable(error), None)
             )
-        return RunReport(self._planned.run_id, self._state.day, self._state.version, difference)
+        complete = self._state.day >= self._scenario.horizon_days
+        return RunReport(
+            self._planned.run_id, self._state.day, self._state.version, difference, complete
+        )
 
     def _found(
         self,
@@ -115,14 +124,19 @@ class RunReplay:
         )
 
     def _differences(self) -> Iterator[Difference]:
-        days = Cursor(self._recorded.days(), lambda row: row.day)
-        company_days = Cursor(self._recorded.company_days(), lambda row: row.day)
-        checkpoints = Cursor(self._recorded.checkpoints(), lambda row: row.version)
-        receipts = Cursor(self._recorded.receipts(), lambda row: row.version)
-        windows = Cursor(self._recorded.company_windows(), lambda row: row.version)
+        # Read first: a run that somebody plays meanwhile is replayed as far as it is now.
+        status = self._recorded.status()
+        last_day, reached = _frontier(status)
+        recorded = self._recorded
+        days = Cursor(recorded.days(), lambda row: row.day, last_day)
+        company_days = Cursor(recorded.company_days(), lambda row: row.day, last_day)
+        checkpoints = Cursor(recorded.checkpoints(), lambda row: row.version, reached)
+        receipts = Cursor(recorded.receipts(), lambda row: row.version, reached - 1)
+        windows = Cursor(recorded.company_windows(), lambda row: row.version, reached - 1)
+        taken = takewhile(lambda row: row.version < reached, self._decided.company_windows())
         if windows.following() is not None or checkpoints.following() is not None:
             yield from self._checkpoint_differences(self._state, checkpoints.up_to(0))
-        for version, group in groupby(self._decided.company_windows(), attrgetter("version")):
+        for version, group in groupby(taken, attrgetter("version")):
             decided = list(group)
             if version != self._state.version:
                 yield self._presence("a window", f"world version {self._state.version}", MISSING)
@@ -149,7 +163,7 @@ class RunReplay:
         ):
             if cursor.following() is not None:
                 yield self._presence(what, "row after the last decision", PRESENT)
-        yield from self._end_differences()
+        yield from self._end_differences(status)
 
     def _presence(
         self,
@@ -315,10 +329,9 @@ class RunReplay:
                 column = FieldDifference(name, getattr(row, name), value)
                 yield self._found("the checkpoint", column, day=state.day)
 
-    def _end_differences(self) -> Iterator[Difference]:
+    def _end_differences(self, status: RunStatus) -> Iterator[Difference]:
         state = self._state
         finished = state.day >= self._scenario.horizon_days
-        status = self._recorded.status()
         expected: dict[str, Any] = {
             "world_version": state.version,
             "day": state.day,
@@ -360,6 +373,13 @@ class RunReplay:
                 if recorded[name] != value:
                     field = FieldDifference(name, recorded[name], value)
                     yield self._found("the outcome", field, seat=seat)
+
+
+def _frontier(status: RunStatus) -> tuple[float, float]:
+    """The day and world version up to which a run's rows are compared: all, unless it is played."""
+    if status.status is RunState.RUNNING:
+        return status.day, status.world_version
+    return math.inf, math.inf
 
 
 def _seat_in(path: str) -> int | None:

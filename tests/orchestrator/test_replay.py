@@ -65,6 +65,7 @@ def test_a_completed_campaign_matches_in_parallel_and_tells_of_every_run(origina
         "matched": RUNS,
         "days": RUNS * DAYS,
         "windows": RUNS * WINDOWS,
+        "complete": RUNS,
         "differences": [],
     }
     assert sorted(told) == sorted(run.run_id for run in report.runs)
@@ -108,6 +109,18 @@ def test_a_run_that_has_not_begun_or_not_ended_matches_as_far_as_it_is(tmp_path:
     report = replay(tmp_path / "store")
     assert report.matched == RUNS
     assert report.to_json()["windows"] == WINDOWS
+
+
+def test_a_run_that_goes_on_meanwhile_matches_as_far_as_it_was(copy: Path) -> None:
+    with sqlite3.connect(run_file(copy)) as connection:
+        # As a reader finds it who looked at the status before the last windows were committed.
+        connection.execute("UPDATE run_states SET status = 'running', world_version = 1, day = 7")
+        connection.execute("DELETE FROM company_exits")
+        connection.execute("DELETE FROM outcomes")
+    connection.close()
+    report = replay(copy, runs=(REFERENCE,))
+    assert report.differences == ()
+    assert [(run.windows, run.days, run.complete) for run in report.runs] == [(1, 7, False)]
 
 
 def test_stores_of_different_plans_are_not_compared(original: Path, tmp_path: Path) -> None:

@@ -77,6 +77,11 @@ class Level(Policy):
         return self.hold(observation, products=dict.fromkeys(observation.products, price))
 
 
+class Bare(Policy):
+    def decide(self, observation: Observation) -> CompanyDecision:
+        return self.hold(observation)
+
+
 NOT_A_POLICY = 5
 '''
 
@@ -166,6 +171,7 @@ def test_a_policy_of_another_package_plays_and_is_bound_by_hash(tmp_path: Path) 
             "cannot be loaded from level_policies:Missing",
         ),
         ({"gone": "no_such_module:Level"}, "gone", "cannot be loaded from no_such_module:Level"),
+        ({"bare": "level_policies:Bare"}, "bare", "has no name and version"),
         ({"level": "level_policies:Level"}, "level", "level_price"),
     ],
 )

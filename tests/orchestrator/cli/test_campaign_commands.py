@@ -175,6 +175,7 @@ def test_replay_prints_its_report(give: Command, completed: Path) -> None:
         "matched": 8,
         "days": 8 * DAYS,
         "windows": 8 * WINDOWS,
+        "complete": 8,
         "differences": [],
     }
     one = give("replay", NAME, "--run", REFERENCE, "--store", completed, "--against", completed)
@@ -219,8 +220,7 @@ WRONG_FILES = {
     ),
     "a protocol that is not spoken": (
         'policy = "growth"',
-        "route = { "
-        'protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["KEY"] }',
+        'route = { protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["K"] }',
         'the protocol "responses", which is not spoken',
     ),
 }
