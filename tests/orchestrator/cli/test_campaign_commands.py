@@ -220,7 +220,7 @@ WRONG_FILES = {
     ),
     "a protocol that is not spoken": (
         'policy = "growth"',
-        'route = { protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["K"] }',
+        'route = {protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["K"]}',
         'the protocol "responses", which is not spoken',
     ),
 }
