@@ -86,7 +86,9 @@ class AllowanceOverrides(_CampaignData):
 class Limits(_CampaignData):
     """`max_active_runs` and `lease_seconds` steer the execution; the allowances decide results."""
 
-    max_active_runs: Count = Field(30, description="a whole number of runs, at least 1")
+    max_active_runs: Count = Field(
+        30, le=10_000, description="a whole number of runs, from 1 to 10,000"
+    )
     lease_seconds: Count = Field(30, description="a whole number of seconds, at least 1")
     allowances: Allowances = Field(
         Allowances(), description="a table with replies, output_tokens and seconds"

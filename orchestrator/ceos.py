@@ -65,8 +65,14 @@ class PolicyCeo:
         return cls(make_policy(candidate.policy, candidate.parameters))
 
     async def decide(self, window: Window) -> Closed:
-        """The policy's decision; whatever the policy raises passes through."""
-        decision = self._policy.decide(window.observation)
+        """The policy's decision; what the policy raises is raised as an ordinary exception."""
+        try:
+            decision = self._policy.decide(window.observation)
+        except Exception:
+            raise
+        except BaseException as error:
+            # Such as SystemExit: it would end the host, and with it the runs of others.
+            raise RuntimeError(f"the policy raised {error!r}") from error
         if not isinstance(decision, CompanyDecision):
             raise TypeError(
                 f"the policy decided a {type(decision).__name__}, not a CompanyDecision"

@@ -106,7 +106,7 @@ def session(
     try:
         try:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except Exception as error:  # Ray raises bare exceptions when it cannot start
             raise _unavailable(options["address"], error) from error
         _check_shared(location)
         yield Session(RayCore(), location, campaign, hosts or _processors())

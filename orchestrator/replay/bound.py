@@ -33,10 +33,12 @@ def read_copy(content: bytes) -> Copy:
 
 
 def catalogue_difference(store: Store, campaign: str, rows: list[RunRow]) -> Difference | None:
-    """What is wrong with the catalogue's manifest, by the first intact copy that a run has."""
+    """What is wrong with the catalogue: its manifest, by the first intact copy that a run has, or
+    its list of runs, by its manifest.
+    """
     kept = read_copy(store.catalogue.manifest_json(campaign))
     if kept.manifest is not None:
-        return None
+        return _list_difference(kept.manifest, store.catalogue.runs(campaign))
     field = FieldDifference("manifest", kept.fault, None)
     for row in rows:
         own = store.run(row.key).manifest_json()
@@ -44,6 +46,18 @@ def catalogue_difference(store: Store, campaign: str, rows: list[RunRow]) -> Dif
             field = json_difference("", kept.content, own) or field
             break
     return _difference(None, "the manifest", field)
+
+
+def _list_difference(manifest: CampaignManifest, rows: list[RunRow]) -> Difference | None:
+    """The first run that the manifest binds and the catalogue lacks, or the other way round."""
+    bound = [run.id for run in manifest.decisive.runs]
+    listed = [row.planned.run_id for row in rows]
+    for run_id in [*bound, *listed]:
+        if (run_id in bound) is not (run_id in listed):
+            state = ("missing", "present") if run_id in bound else ("present", "missing")
+            field = FieldDifference("row", *state)
+            return _difference(run_id, "the catalogue's list of runs", field)
+    return None
 
 
 def manifest_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -21,13 +23,13 @@ Receipts = Mapping[int, Sequence[ActionReceipt]]
 
 
 class Desk:
-    """A folder with one file of books for each model company of a run.
+    """A folder with one file of books for each model company of a run, made when the first opens.
 
     The files are working copies: a desk that has none makes them from the run's records.
     """
 
-    def __init__(self, folder: Path, run: RunStore, scenario: Scenario, seats: set[int]) -> None:
-        self._folder = folder
+    def __init__(self, run: RunStore, scenario: Scenario, seats: set[int]) -> None:
+        self._folder: Path | None = None
         self._run = run
         self._scenario = scenario
         self._seats = seats
@@ -50,9 +52,10 @@ class Desk:
 
     def close(self) -> None:
         """Remove the files."""
-        for books in self._books.values():
-            books.close()
         self._books.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
     def _follows(self, seat: int, version: int) -> bool:
         books = self._books.get(seat)
@@ -65,6 +68,8 @@ class Desk:
             for seat in sorted(self._seats)
             if window.state.firms[seat - 1].active and not self._follows(seat, version)
         ]
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ceo-arena-books-"))
         for seat in seats:
             self._books[seat] = Books(self._folder / f"company-{seat}.db")
         for view, receipts in past_boundaries(self._run, self._scenario, version):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from campaigns.definition import UNLIMITED, CampaignDefinition
@@ -45,13 +42,10 @@ class ModelServices:
             ThreadPoolExecutor(_QUERIES_AT_ONCE, "queries"),
             ThreadPoolExecutor(_BOOKS_AT_ONCE, "books"),
         )
-        self._folder: Path | None = None
 
     def for_run(self, run: RunStore, lease: Lease, scenario: Scenario) -> RunModels:
         """The model companies of a run that this process owns under the lease."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="ceo-arena-books-"))
-        return RunModels(self, self._folder / run.key.run_id, run, lease, scenario)
+        return RunModels(self, run, lease, scenario)
 
     @property
     def workers(self) -> QueryWorkers:
@@ -94,9 +88,6 @@ class ModelServices:
         self._threads.queries.shutdown(wait=False)
         self._threads.books.shutdown(wait=False)
         self._workers.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
 
 
 class RunModels:
@@ -105,7 +96,6 @@ class RunModels:
     def __init__(
         self,
         services: ModelServices,
-        folder: Path,
         run: RunStore,
         lease: Lease,
         scenario: Scenario,
@@ -115,7 +105,7 @@ class RunModels:
         self._lease = lease
         self._scenario = scenario
         self._seats: set[int] = set()
-        self._desk = Desk(folder, run, scenario, self._seats)
+        self._desk = Desk(run, scenario, self._seats)
         self._ceos: list[ModelCeo] = []
 
     def ceo(self, candidate: ModelCandidate, seat: int) -> Ceo:

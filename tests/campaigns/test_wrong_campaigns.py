@@ -195,7 +195,7 @@ WRONG: dict[str, tuple[Edit, list[str]]] = {
         lambda data: data.update(limits={"max_active_runs": -3}),
         [
             "limits.max_active_runs: received -3; input should be greater than or equal to 1",
-            "Write max_active_runs as a whole number of runs, at least 1.",
+            "Write max_active_runs as a whole number of runs, from 1 to 10,000.",
         ],
     ),
     "negative lease": (

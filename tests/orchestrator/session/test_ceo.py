@@ -62,7 +62,7 @@ class Office:
 
     def __post_init__(self) -> None:
         scenario = default_scenario()
-        self.desk = Desk(self.folder, self.run, scenario, {SEAT})
+        self.desk = Desk(self.run, scenario, {SEAT})
         self.ceo = ModelCeo(
             ModelSeat(SEAT, "identity", self.model, self.allowance),
             scenario,
