@@ -51,6 +51,15 @@ def test_a_policy_that_decides_something_else_is_a_failure() -> None:
         asyncio.run(PolicyCeo(wrong).decide(window()))
 
 
+def test_a_policy_cannot_end_its_host() -> None:
+    def leave(_observation: object) -> None:
+        raise SystemExit(4)
+
+    wrong = cast("Policy", SimpleNamespace(identity="wrong", decide=leave))
+    with pytest.raises(RuntimeError, match=r"SystemExit\(4\)"):
+        asyncio.run(PolicyCeo(wrong).decide(window()))
+
+
 def test_a_model_is_seated_by_whoever_owns_the_run() -> None:
     talker = ModelCandidate(
         id="talker", seat=1, route={"model": "m"}, route_identity="sha256:" + "0" * 64

@@ -424,6 +424,15 @@ def test_the_catalogue_s_scenario_is_checked_by_the_copies_of_the_runs(copy: Pat
     assert report.matched == RUNS
 
 
+def test_a_run_that_the_catalogue_lost_is_named(copy: Path) -> None:
+    with sqlite3.connect(copy / "catalogue.db") as connection:
+        connection.execute("DELETE FROM runs WHERE run_id = ?", (REFERENCE,))
+    connection.close()
+    lost = only(replay(copy))
+    assert (lost.run, lost.what) == (REFERENCE, "the catalogue's list of runs")
+    assert (lost.recorded, lost.recomputed) == ("missing", "present")
+
+
 def test_a_planned_run_is_checked_by_its_manifest(copy: Path) -> None:
     seed = Case("runs", "planned", "run_id = 'trial-s11-reference'", write('"seed":', "2"), "", "")
     change(copy / "catalogue.db", seed)
