@@ -1,7 +1,11 @@
 """Settings that all tests share."""
 
+import os
+
 from hypothesis import settings
 
 # No test depends on the clock: on a loaded machine a deadline would fail examples at random.
-settings.register_profile("arena", deadline=None)
-settings.load_profile("arena")
+# The same examples every time; HYPOTHESIS_PROFILE=explore looks for new ones.
+settings.register_profile("arena", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "arena"))

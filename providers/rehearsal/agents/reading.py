@@ -76,7 +76,7 @@ class Result:
             return (
                 bool(value.get("error"))
                 or value.get("ok") is False
-                or value.get("status") in _FAILED_STATUS
+                or str(value.get("status")) in _FAILED_STATUS
             )
         return _FAILED_TEXT.match(self.text) is not None
 
