@@ -71,16 +71,22 @@ class ChatProvider:
             # Half a character in some text: it must not spoil the rest of the conversation.
             return _encoder.encode(self._body(request, whole_characters))
 
-    async def ask(self, request: Request, *, within_seconds: float | None = None) -> Reply:
+    async def ask(
+        self,
+        request: Request,
+        *,
+        body: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Reply:
         """Send one request, once, and read the whole reply; see `Provider.ask`."""
-        body = self.wire(request)
+        sent = self.wire(request) if body is None else body
         access = read_access(self._route, self._environment, OPENAI_URL)
         client = self._connected()
         scrub = access.scrub()
         stream = ChatStream(self._route, scrub)
         try:
             exchanged = await exchange(
-                lambda: post_stream(client, access, _PATH, body, self._deadlines),
+                lambda: post_stream(client, access, _PATH, sent, request.name, self._deadlines),
                 stream,
                 self._deadlines,
                 within_seconds,
@@ -91,7 +97,7 @@ class ChatProvider:
             fault = refusal.fault
         if fault.kind == "too_long":
             sizes = (
-                f" (the request: {len(body):,} bytes, {len(request.messages)} messages and"
+                f" (the request: {len(sent):,} bytes, {len(request.messages)} messages and"
                 f" {len(request.tools)} tools; up to {request.max_output_tokens:,} output tokens)"
             )
             fault = msgspec.structs.replace(fault, message=fault.message + sizes)

@@ -54,13 +54,16 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
 class Request(msgspec.Struct, frozen=True):
     """One question to a model: the whole conversation so far and the tools.
 
-    `max_output_tokens` bounds the reply, reasoning included.
+    `max_output_tokens` bounds the reply, reasoning included. `name` is what the client calls this
+    sending of the question, in at most 512 printable ASCII characters, for a service's own records:
+    it is no part of what the model reads. Nothing is said to the service where it is empty.
     """
 
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...]
     max_output_tokens: int
+    name: str = ""
 
 
 class ToolCall(msgspec.Struct, frozen=True, array_like=True):
@@ -160,14 +163,21 @@ class Provider(Protocol):
     """One route to one model, for any number of conversations at once on one event loop."""
 
     def wire(self, request: Request) -> bytes:
-        """The exact body that `ask` sends, a pure function of route and request.
+        """The exact body that `ask` sends, a pure function of route and request, its name apart.
 
         Its digest can be journaled before anything is sent, and equal digests mean equal requests.
         """
 
-    async def ask(self, request: Request, *, within_seconds: float | None = None) -> Reply:
+    async def ask(
+        self,
+        request: Request,
+        *,
+        body: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Reply:
         """Send one request, once, and read the whole reply.
 
+        `body` is what `wire` has made of this very request, from whoever has it already.
         `within_seconds` bounds the time from now to the whole reply, below the provider's own
         deadline. A cancelled call closes its connection.
 

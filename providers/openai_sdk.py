@@ -42,9 +42,9 @@ class RouteClient(AsyncOpenAI):
 
 
 async def post_stream(
-    client: RouteClient, access: Access, path: str, body: bytes, deadlines: Deadlines
+    client: RouteClient, access: Access, path: str, body: bytes, name: str, deadlines: Deadlines
 ) -> httpx2.Response:
-    """Send the body; the response is open and unread.
+    """Send the body under a name, if it has one; the response is open and unread.
 
     Raises:
         ProviderFault: the service refused, or could not be reached.
@@ -58,6 +58,7 @@ async def post_stream(
                 # Not in a variable: tracebacks that show variables would show it.
                 "headers": {
                     "Authorization": f"Bearer {access.key}" if access.key else Omit(),
+                    "X-Client-Request-Id": name or Omit(),
                     **_UNREAD,
                 },
                 "timeout": httpx2.Timeout(None, connect=deadlines.connect),

@@ -158,6 +158,7 @@ class ModelCeo:
             ),
             self._seat.allowance,
             files,
+            self._store.name_of(key),
         )
         beaten = await asyncio.to_thread(self._store.beaten_milliseconds, key)
         session = Session(

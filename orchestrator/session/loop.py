@@ -89,12 +89,17 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What an attempt begins with: the prompt, the briefing, the allowance, the private files."""
+    """What an attempt begins with: the prompt, the briefing, the allowance, the private files.
+
+    ``name`` tells the attempt from every other one of a store, in printable ASCII; its requests
+    bear it.
+    """
 
     system: str
     briefing: str
     allowance: Allowance
     files: PrivateFiles
+    name: str
 
 
 class Session:
@@ -217,19 +222,21 @@ class Session:
                 await self._happen(Closed(self.active_seconds(), status, reason))
 
     async def _ask(self, step: Ask) -> None:
+        ordinal = self._state.requests + 1
         request = Request(
             self._opening.system,
             self._state.messages,
             tool_definitions(),
             step.max_output_tokens,
+            name=f"{self._opening.name}/request-{ordinal}",
         )
-        ordinal = self._state.requests + 1
-        digest = digest_bytes(self._provider.wire(request))
+        body = self._provider.wire(request)
+        digest = digest_bytes(body)
         await self._happen(Asked(self.active_seconds(), ordinal, digest, step.max_output_tokens))
         try:
             # What is left now: the journal may have taken its time.
             within = self._opening.allowance.seconds - self.active_seconds()
-            reply = await self._provider.ask(request, within_seconds=within)
+            reply = await self._provider.ask(request, body=body, within_seconds=within)
         except ProviderFault as fault:
             await self._happen(Failed(self.active_seconds(), ordinal, fault.fault))
         else:

@@ -59,6 +59,11 @@ class SessionStore:
     def __init__(self, run: RunStore) -> None:
         self._run = run
 
+    def name_of(self, key: AttemptKey) -> str:
+        """A name of the attempt that no other one of the store has, in printable ASCII."""
+        place = f"version-{key.version}/company-{key.seat}/attempt-{key.attempt}"
+        return f"{self._run.key.campaign}/{self._run.key.run_id}/{place}"
+
     def events(self, key: AttemptKey) -> list[bytes]:
         """The events of an attempt, in order. Raises IntegrityError when one is missing."""
         held = self._run.held()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import msgspec
 import pytest
 
 from manifests.errors import InputError
@@ -114,6 +115,21 @@ def test_what_is_sent_is_the_wire_form_with_the_key() -> None:
     assert received.headers["authorization"] == f"Bearer {KEY}"
     assert received.headers["content-type"] == "application/json"
     assert received.headers["accept-encoding"] == "identity"
+
+
+def test_a_name_goes_into_a_header_and_nowhere_else() -> None:
+    async def run() -> tuple[Received, Received, bytes]:
+        async with ChatService((HELLO_REPLY,)) as service:
+            named = msgspec.structs.replace(HELLO, name="small/s11/version-0/request-1")
+            await ask_at(service.base_url, named)
+            await ask_at(service.base_url)
+            first, second = service.requests
+            return first, second, ChatProvider(route(service.base_url)).wire(named)
+
+    named, nameless, wire = asyncio.run(run())
+    assert named.headers["x-client-request-id"] == "small/s11/version-0/request-1"
+    assert "x-client-request-id" not in nameless.headers
+    assert named.body == nameless.body == wire
 
 
 def test_no_key_sends_no_authorization() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -44,7 +44,7 @@ STANDARD: Final = Allowance(
     native_ceiling=128_000,
     smallest_ceiling=1_024,
 )
-OPENING: Final = Opening("You are a CEO.", "Day 0.", STANDARD, PrivateFiles())
+OPENING: Final = Opening("You are a CEO.", "Day 0.", STANDARD, PrivateFiles(), "trial/run-1/v0")
 QUERIES: Final = ThreadPoolExecutor(2, "queries")
 
 TRANSIENT: Final = Fault(kind="transient", message="Overloaded.", status=503)
@@ -131,9 +131,16 @@ class Script:
         self._outcomes = iter(self.outcomes)
 
     def wire(self, request: Request) -> bytes:
-        return msgspec.json.encode(request)
+        return msgspec.json.encode(msgspec.structs.replace(request, name=""))
 
-    async def ask(self, request: Request, *, within_seconds: float | None = None) -> Reply:
+    async def ask(
+        self,
+        request: Request,
+        *,
+        body: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Reply:
+        assert body == self.wire(request)
         self.asked.append(request)
         self.within.append(within_seconds)
         self.clock.seconds += self.seconds
@@ -196,7 +203,7 @@ class Attempt:
 
     def __post_init__(self) -> None:
         self.model = Script(self.clock, self.outcomes, self.seconds_each)
-        self.opening = Opening(OPENING.system, OPENING.briefing, self.allowance, OPENING.files)
+        self.opening = replace(OPENING, allowance=self.allowance)
 
     def session(self, found: Callable[[SessionState], ToolContext] = context) -> Session:
         return Session(

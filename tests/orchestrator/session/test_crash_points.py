@@ -98,17 +98,26 @@ class Life:
     store: SessionStore
     clock: FakeClock = field(default_factory=FakeClock)
     asked: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
     commits: int = 0
     killed_at: int = 0
     killed_after: bool = False
 
     def wire(self, request: Request) -> bytes:
-        return msgspec.json.encode(request)
+        return msgspec.json.encode(msgspec.structs.replace(request, name=""))
 
-    async def ask(self, request: Request, *, within_seconds: float | None = None) -> Reply:
+    async def ask(
+        self,
+        request: Request,
+        *,
+        body: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Reply:
+        assert body is not None
         assert within_seconds is not None
-        self.asked.append(digest_bytes(self.wire(request)))
+        self.names.append(request.name)
+        self.asked.append(digest_bytes(body))
         self.clock.seconds += SECONDS_A_REPLY
         await asyncio.sleep(0)
         known = StoredEvents.of(self.store)
@@ -219,7 +228,7 @@ def live(run: RunStore, life: Life, owner: str) -> tuple[CompanyWindowStatus, Se
     journal = MortalJournal(life.store, lease, KEY)
     journal.life = life
     session = Session(
-        Opening("You are a CEO.", "Day 0.", ALLOWANCE, PrivateFiles()),
+        Opening("You are a CEO.", "Day 0.", ALLOWANCE, PrivateFiles(), life.store.name_of(KEY)),
         journal,
         life,
         context,
@@ -306,6 +315,7 @@ def test_a_window_killed_at_a_commit_ends_as_if_nothing_had_happened(
         assert not found.answered_digests() & set(life.asked[requests:])
         assert len(life.asked) - requests == asked - _stored_requests(found)
         assert len(life.ran) - runs == ran - _stored_runs(found)
+        assert len(set(life.names)) == len(life.names), "no two sendings bear one name"
         # What was asked and has no answer may have been billed, and nothing else.
         under_way = bool(found.events) and isinstance(found.events[-1], Asked)
         assert state.counts.possibly_billed == under_way

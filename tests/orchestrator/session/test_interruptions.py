@@ -70,7 +70,9 @@ def test_a_halted_attempt_goes_on_when_a_person_has_let_it() -> None:
     attempt.journal.rested = True
     status, state = attempt.play()
     assert status is SEALED
-    assert attempt.model.asked[-1] == attempt.model.asked[-2]
+    before, after = attempt.model.asked[-2:]
+    assert attempt.model.wire(after) == attempt.model.wire(before)
+    assert after.name != before.name
     assert state.draft.products["A"].price_cents == 4_200
     assert attempt.journal.kinds().count("Resumed") == 1
 
@@ -154,7 +156,8 @@ def test_an_interrupted_request_may_have_been_billed_and_is_asked_again() -> Non
     status, state = attempt.play()
     assert status is SEALED
     assert state.counts.possibly_billed == 1
-    assert attempt.model.asked[0] == attempt.model.asked[1]
+    first, again = attempt.model.asked
+    assert attempt.model.wire(again) == attempt.model.wire(first)
     assert attempt.model.within[1] == pytest.approx(3_100.0)
     assert state.use.seconds == pytest.approx(500.0), "downtime is not active time"
 

@@ -125,9 +125,15 @@ def test_a_reply_for_a_stale_owner_goes_into_the_ledger_and_changes_nothing(run:
     stale = run.acquire("host-1", 0)
 
     class Slow(Script):
-        async def ask(self, request: Request, *, within_seconds: float | None = None) -> Reply:
+        async def ask(
+            self,
+            request: Request,
+            *,
+            body: bytes | None = None,
+            within_seconds: float | None = None,
+        ) -> Reply:
             run.acquire("host-2", 60)
-            return await super().ask(request, within_seconds=within_seconds)
+            return await super().ask(request, body=body, within_seconds=within_seconds)
 
     late = reply(PRICE, tag="late")
     model = Slow(FakeClock(), [late])
