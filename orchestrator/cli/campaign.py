@@ -9,6 +9,7 @@ from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
     Column,
+    FaultsOption,
     JsonOption,
     NameArgument,
     StoreOption,
@@ -64,6 +65,7 @@ def launch(
     store: StoreOption = DEFAULT_STORE,
     hosts: HostsOption = None,
     address: AddressOption = None,
+    faults: FaultsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Carry a campaign out on Ray, follow it, and print its results.
@@ -90,7 +92,7 @@ def launch(
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
         if days is not None:
             notice(f"A short form of {name}, {days} days; its plan hash is its own.")
-        _finish(opened, carry_out(opened, name, hosts, address), as_json)
+        _finish(opened, carry_out(opened, name, hosts, address, faults), as_json)
 
 
 @app.command()
@@ -100,6 +102,7 @@ def resume(
     reason: ReasonOption = "",
     hosts: HostsOption = None,
     address: AddressOption = None,
+    faults: FaultsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a campaign that was paused, left, or interrupted, and print its results.
@@ -123,7 +126,7 @@ def resume(
             if owner is not None and found.desired is DesiredState.PAUSED:
                 notice(f"Campaign {name} goes on, carried out by {owner}.")
                 return
-            progress = carry_out(opened, name, hosts, address)
+            progress = carry_out(opened, name, hosts, address, faults)
         _finish(opened, progress, as_json)
 
 

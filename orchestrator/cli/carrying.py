@@ -4,6 +4,7 @@ import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -49,7 +50,11 @@ def created(planned: CampaignPlan, location: str) -> Iterator[tuple[Store, str]]
 
 
 def carry_out(
-    store: Store, campaign: str, hosts: int | None, address: str | None
+    store: Store,
+    campaign: str,
+    hosts: int | None,
+    address: str | None,
+    faults: Path | None = None,
 ) -> CampaignProgress:
     """Play a campaign until it is at rest, with a view of it on standard error; how it stands then.
 
@@ -69,7 +74,7 @@ def carry_out(
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
         manifest = store.catalogue.manifest(campaign)
-        with rehearsal_gateway(manifest, address), ray_options(address) as options:
+        with rehearsal_gateway(manifest, address, faults), ray_options(address) as options:
             # Ray reads its environment when it is imported.
             from orchestrator.actors.session import session
 

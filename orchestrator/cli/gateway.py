@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from orchestrator.cli.output import notice
+from orchestrator.cli.output import FaultsOption, notice
 from orchestrator.cli.rehearsing import KEY_VARIABLE, URL_VARIABLE
 from orchestrator.cli.tables import print_text
 
@@ -45,6 +45,7 @@ def gateway(
             show_default="counted in memory alone",
         ),
     ] = None,
+    faults: FaultsOption = None,
 ) -> None:
     """Run the rehearsal gateway: scripted agents that play the models, until ctrl-C.
 
@@ -55,9 +56,14 @@ def gateway(
     """
     from providers.rehearsal import GatewayOptions, serve
     from providers.rehearsal.agents import AGENTS
+    from providers.rehearsal.faults import load_fault_plan
 
     options = GatewayOptions(
-        reply_delay_seconds=delay, stream_seconds=stream, chunks_per_reply=chunks, ledger=ledger
+        reply_delay_seconds=delay,
+        stream_seconds=stream,
+        chunks_per_reply=chunks,
+        ledger=ledger,
+        faults=None if faults is None else load_fault_plan(faults),
     )
 
     def started(base_url: str) -> None:

@@ -37,6 +37,15 @@ NameArgument = Annotated[
     typer.Argument(metavar="NAME", help="The campaign.", show_default="the store's only one"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+FaultsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--faults",
+        metavar="FILE",
+        help="A fault plan: faults that the rehearsal gateway commits on purpose.",
+        show_default="none",
+    ),
+]
 
 INCOMPLETE: Final = 1
 """The exit code when runs are missing: what is printed is not the whole answer."""

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from manifests.errors import InputError
@@ -19,20 +20,26 @@ _KEY_BYTES: Final = 32
 
 
 @contextmanager
-def rehearsal_gateway(manifest: CampaignManifest, address: str | None) -> Iterator[None]:
+def rehearsal_gateway(
+    manifest: CampaignManifest, address: str | None, faults: Path | None = None
+) -> Iterator[None]:
     """Run a gateway, if every model of the campaign is to be found at one and none is named.
 
     Its address and a fresh key stand in the environment meanwhile, where hosts that are started
     below find them. A gateway that the environment names already is left to whoever runs it.
+    `faults` is a fault plan for the gateway.
 
     Raises:
         InputError: the hosts are those of a cluster at `address`, which do not see this
-            environment; or the gateway cannot start.
+            environment; the gateway cannot start; or there is a fault plan, and no gateway of this
+            command to follow it.
         StoreError: the gateway's process cannot be started.
     """
     routes = _routes(manifest)
     named = os.environ.get(URL_VARIABLE, "").strip()
     if named or not routes or any(route.endpoint_env != URL_VARIABLE for route in routes):
+        if faults is not None:
+            raise _nobody_to_fail(named)
         yield
         return
     if address is not None:
@@ -43,9 +50,12 @@ def rehearsal_gateway(manifest: CampaignManifest, address: str | None) -> Iterat
             "says, both here and where the cluster is started.",
         )
     from providers.rehearsal import GatewayOptions, start_gateway
+    from providers.rehearsal.faults import load_fault_plan
 
     key = secrets.token_hex(_KEY_BYTES)
-    with start_gateway(GatewayOptions.model_validate({"api_key": key})) as running:
+    plan = None if faults is None else load_fault_plan(faults)
+    options = GatewayOptions.model_validate({"api_key": key, "faults": plan})
+    with start_gateway(options) as running:
         notice("A rehearsal gateway was started for this campaign: scripted agents, no model.")
         keys = {route.credentials[0]: key for route in routes if route.credentials != "no key"}
         with _environment({URL_VARIABLE: running.base_url, **keys}):
@@ -59,6 +69,19 @@ def _routes(manifest: CampaignManifest) -> list[Route]:
         for candidate in bound_plan(manifest).definition.all_candidates()
         if candidate.route is not None
     ]
+
+
+def _nobody_to_fail(named: str) -> InputError:
+    if named:
+        return InputError(
+            f"A fault plan is for the gateway of this command, and {URL_VARIABLE} names another.",
+            "Give the plan to that gateway: ceo-arena gateway --faults FILE",
+        )
+    return InputError(
+        "A fault plan is for the rehearsal gateway, and this campaign has none: not all of its "
+        "candidates are scripted agents.",
+        "Leave --faults out, or launch rehearsal-llm.",
+    )
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from providers.rehearsal.access import Keeper
 from providers.rehearsal.agents import AGENTS
 from providers.rehearsal.chat.endpoint import ChatCompletions
+from providers.rehearsal.faults import Striker
 from providers.rehearsal.options import GatewayOptions
 from providers.rehearsal.refusals import Refusal
 from providers.rehearsal.seals import Sealer
@@ -34,7 +35,9 @@ def application(options: GatewayOptions) -> Starlette:
     """
     statistics = Statistics(options.ledger)
     keeper = Keeper(options)
-    chat = ChatCompletions(options, Sealer(options.signing_key), keeper, statistics, LABEL)
+    striker = Striker(options.faults)
+    sealer = Sealer(options.signing_key)
+    chat = ChatCompletions(options, sealer, keeper, statistics, striker, LABEL)
 
     async def models(request: Request) -> Response:
         keeper.admit(request.headers)
@@ -48,7 +51,7 @@ def application(options: GatewayOptions) -> Starlette:
         return _json(_model(name))
 
     async def report(_: Request) -> Response:
-        return _json(statistics.report())
+        return _json(statistics.report() | {"faults": dict(sorted(striker.struck.items()))})
 
     return Starlette(
         routes=[

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from providers.rehearsal.faults.plan import FaultPlan
+
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
 Tokens = Annotated[int, Field(ge=1)]
 
@@ -20,7 +22,7 @@ class GatewayOptions(BaseModel):
     key, any key unless `api_key` is given; without `needs_key` it may come without. `signing_key`
     seals reasoning: gateways with equal keys accept each other's. `ledger` names a file to which
     every request and every complete reply is appended; a gateway that finds it goes on counting
-    where the last one ended.
+    where the last one ended. `faults` are met on purpose.
     """
 
     model_config = ConfigDict(
@@ -37,6 +39,7 @@ class GatewayOptions(BaseModel):
     api_key: SecretStr | None = None
     signing_key: str = "ceo-arena-rehearsal"
     ledger: Path | None = None
+    faults: FaultPlan | None = None
 
     def ceiling(self, model: str) -> int:
         """The most output tokens of one reply of `model`."""

@@ -1,5 +1,7 @@
 """Refusals in the form of the Chat Completions service: a status and an error object."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -13,7 +15,11 @@ class ErrorObject(msgspec.Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """A request that the gateway refuses; `status` is the HTTP status."""
+    """A request that the gateway refuses; `status` is the HTTP status.
+
+    `headers` are sent beside the usual ones. `page` is HTML that is sent in place of the error
+    object, as a proxy in front of a service does.
+    """
 
     def __init__(
         self,
@@ -23,13 +29,23 @@ class Refusal(Exception):
         param: str | None = None,
         code: str | None = None,
         kind: str = "invalid_request_error",
+        headers: Mapping[str, str] | None = None,
+        page: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
+        self.headers = dict(headers or {})
+        self.page = page
         self.error = ErrorObject(message, kind, param, code)
 
+    @property
+    def media_type(self) -> str:
+        return "application/json" if self.page is None else "text/html"
+
     def body(self) -> bytes:
-        """The JSON body of the response."""
+        """The body of the response: an error object, or the page."""
+        if self.page is not None:
+            return self.page.encode()
         return msgspec.json.encode({"error": self.error})
 
 

@@ -1,6 +1,7 @@
 """A gateway that serves: here, until it is stopped."""
 
 import contextlib
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
@@ -32,6 +33,8 @@ def serve(
 
     from providers.rehearsal.gateway import application
 
+    # What a fault plan breaks is broken on purpose, and nothing to report.
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_telling)
     with _listener(host, port) as listener:
         config = uvicorn.Config(
             application(options),
@@ -45,6 +48,10 @@ def serve(
         if on_start is not None:
             on_start(_base_url(listener))
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    return record.getMessage() != "ASGI callable returned without completing response."
 
 
 @contextlib.contextmanager

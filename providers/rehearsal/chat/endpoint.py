@@ -16,6 +16,7 @@ from providers.rehearsal.access import Keeper
 from providers.rehearsal.agents import AGENTS
 from providers.rehearsal.chat import writing
 from providers.rehearsal.chat.checks import Question, read_question
+from providers.rehearsal.faults import Strike, Striker
 from providers.rehearsal.options import GatewayOptions
 from providers.rehearsal.performance import next_reply
 from providers.rehearsal.refusals import Refusal, bad_request
@@ -31,7 +32,7 @@ _REQUEST_NAME: Final = re.compile(r"[\x20-\x7e]{1,512}")
 
 
 class _Gone(Exception):
-    """The client has closed the connection."""
+    """The connection is at its end: the client has closed it, or a fault breaks it."""
 
 
 class ChatCompletions:
@@ -43,12 +44,14 @@ class ChatCompletions:
         sealer: Sealer,
         keeper: Keeper,
         statistics: Statistics,
+        striker: Striker,
         label: Mapping[str, str],
     ) -> None:
         self._options = options
         self._sealer = sealer
         self._keeper = keeper
         self._statistics = statistics
+        self._striker = striker
         self._label = label
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,8 +64,8 @@ class ChatCompletions:
             response = Response(
                 refusal.body(),
                 refusal.status,
-                headers=self._headers(),
-                media_type="application/json",
+                headers={**self._headers(), **refusal.headers},
+                media_type=refusal.media_type,
             )
             await response(scope, receive, send)
         except _Gone:
@@ -77,23 +80,25 @@ class ChatCompletions:
         _check_media_type(headers)
         body = await _read_body(receive)
         question = read_question(body, AGENTS, self._options, self._sealer)
+        strike = self._striker.strike(question.conversation)
+        strike.refuse()
         digest = _digest(question)
-        reply = self._reply(question)
-        usage = tally(question.conversation, question.offer.text, reply, question.ceiling)
+        reply = self._reply(question, strike)
+        ceiling = strike.ceiling(question.ceiling)
+        usage = tally(question.conversation, question.offer.text, reply, ceiling)
         self._check_context(question, usage)
         model = question.conversation.model
         self._statistics.note(Entry("asked", model, digest, name))
-        envelope = self._envelope(question, reply, digest)
+        envelope = self._envelope(question, strike, reply, digest)
         leaving = asyncio.ensure_future(receive())
         try:
-            await _pause(self._options.reply_delay_seconds, leaving)
+            await _pause(self._options.reply_delay_seconds + strike.delay_seconds, leaving)
             answered = Entry("answered", model, digest, name)
             if question.streams:
                 pieces = self._options.chunks_per_reply
-                events = writing.stream(
-                    envelope, reply, usage, pieces, reports_usage=question.reports_usage
-                )
-                await self._send_events(list(events), answered, leaving, send)
+                reports = question.reports_usage and not strike.leaves_out_usage
+                events = writing.stream(envelope, reply, usage, pieces, reports_usage=reports)
+                await self._send_events(list(events), strike, answered, leaving, send)
             else:
                 answer = writing.whole(envelope, reply, usage)
                 response = Response(answer, headers=self._headers(), media_type="application/json")
@@ -102,14 +107,14 @@ class ChatCompletions:
         finally:
             leaving.cancel()
 
-    def _reply(self, question: Question) -> SpokenReply:
+    def _reply(self, question: Question, strike: Strike) -> SpokenReply:
         spoken = next_reply(
             AGENTS[question.conversation.model],
             question.conversation,
             thinks=question.thinks,
             one_call_at_a_time=question.one_call_at_a_time,
         )
-        return cut(spoken, question.ceiling)
+        return cut(strike.spoken(spoken), strike.ceiling(question.ceiling))
 
     def _check_context(self, question: Question, usage: Tally) -> None:
         longest = self._options.context_tokens
@@ -123,14 +128,16 @@ class ChatCompletions:
                 "context_length_exceeded",
             )
 
-    def _envelope(self, question: Question, reply: SpokenReply, digest: str) -> writing.Envelope:
+    def _envelope(
+        self, question: Question, strike: Strike, reply: SpokenReply, digest: str
+    ) -> writing.Envelope:
         model, place = question.conversation.model, question.conversation.place
         call_ids = [call.call_id for call in reply.calls]
         is_sealed = question.thinks and reply.has_whole_reasoning
         return writing.Envelope(
             reply_id=f"chatcmpl-{digest[:29]}",
             created=int(time.time()),
-            model=model,
+            model=strike.model(model),
             reasoning_seal=(
                 self._sealer.reasoning(model, place, reply.reasoning, call_ids)
                 if is_sealed
@@ -142,17 +149,31 @@ class ChatCompletions:
         )
 
     async def _send_events(
-        self, events: list[bytes], answered: Entry, leaving: "asyncio.Future[Any]", send: Send
+        self,
+        events: list[bytes],
+        strike: Strike,
+        answered: Entry,
+        leaving: "asyncio.Future[Any]",
+        send: Send,
     ) -> None:
         headers = {**self._headers(), "content-type": "text/event-stream; charset=utf-8"}
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": raw})
+        pause = self._options.stream_seconds / max(1, len(events) - 1)
+        broken = strike.broken(len(events))
         *events, last = events
-        pause = self._options.stream_seconds / max(1, len(events))
-        for number, event in enumerate(events, start=1):
+        for number, event in enumerate(events if broken is None else events[: broken.position], 1):
             await send({"type": "http.response.body", "body": event, "more_body": True})
             if pause or number % EVENTS_IN_A_ROW == 0:
                 await _pause(pause, leaving)
+        if broken is not None:
+            await _pause(broken.seconds, leaving)
+            if broken.error is None:
+                # Left without its end, the response makes the server close the connection.
+                raise _Gone
+            last = writing.error(*broken.error)
+            await send({"type": "http.response.body", "body": last, "more_body": False})
+            return
         # Counted before the client can know that the reply is whole, lest a kill come in between.
         self._statistics.note(answered)
         await send({"type": "http.response.body", "body": last, "more_body": False})

@@ -65,6 +65,12 @@ def stream(
     yield DONE
 
 
+def error(code: str, message: str) -> bytes:
+    """The event by which a stream that began with success says that it has failed."""
+    found = {"message": message, "type": code, "param": None, "code": code}
+    return b"data: %b\n\n" % msgspec.json.encode({"error": found})
+
+
 def _deltas(envelope: Envelope, reply: SpokenReply, pieces: int) -> Iterator[dict[str, Any]]:
     first: dict[str, Any] = {"role": "assistant", "content": None}
     yield first | {"reasoning_content": ""} if reply.reasoning else first | {"content": ""}
