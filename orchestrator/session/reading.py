@@ -297,6 +297,16 @@ class WindowReader:
         return ""
 
 
+def read_attempts(sessions: SessionStore) -> Iterator[tuple[AttemptKey, Attempt]]:
+    """Every attempt of a run that has begun, by world version, seat and number; the journal of one
+    world version is in memory at a time.
+    """
+    for version, keys in groupby(sessions.attempts(), lambda key: key.version):
+        telling = sessions.of_kinds(_TELLING, version)
+        for key in keys:
+            yield key, _attempt(sessions, key, telling.get(key, []))
+
+
 def _events(sessions: SessionStore, key: AttemptKey) -> tuple[Event, ...]:
     return tuple(decode_event(body) for body in sessions.events(key))
 

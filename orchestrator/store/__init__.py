@@ -5,7 +5,7 @@ a database of its own. Whatever a process knew, the next one finds here.
 """
 
 from orchestrator.store.catalogue import Catalogue
-from orchestrator.store.codec import company_day_columns, day_digest
+from orchestrator.store.codec import company_day_columns, day_digest, read_day
 from orchestrator.store.connection import CommitPoint
 from orchestrator.store.errors import (
     LeaseHeld,
@@ -64,4 +64,5 @@ __all__ = [
     "company_day_columns",
     "day_digest",
     "open_store",
+    "read_day",
 ]

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -299,6 +300,9 @@ def test_a_change_that_hits_a_whole_seed_changes_no_contrast(
     case: tuple[CampaignPlan, list[CompanyOutcome]], shift: int
 ) -> None:
     campaign_plan, records = case
-    shifted = [replace(record, score_cents=record.score_cents + shift) for record in records]
+    shifted = [
+        msgspec.structs.replace(record, score_cents=record.score_cents + shift)
+        for record in records
+    ]
 
     assert contrasts(campaign_plan.runs, shifted) == contrasts(campaign_plan.runs, records)

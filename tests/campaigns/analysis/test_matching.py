@@ -1,9 +1,9 @@
 """Outcomes matched with the plan: what is missing is named, what contradicts is refused."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from campaigns.analysis.matching import MissingRun, match
 from campaigns.plan import plan

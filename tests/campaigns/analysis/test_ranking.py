@@ -2,8 +2,9 @@
 
 import json
 import random
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from campaigns.analysis.ranking import ranking
 from campaigns.definition import load_definition

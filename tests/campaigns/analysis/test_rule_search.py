@@ -1,9 +1,9 @@
 """The choice of the best profile (interface.md section 8)."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from campaigns.analysis.rule_search import rule_search
 from campaigns.definition import load_definition

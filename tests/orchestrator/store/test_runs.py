@@ -248,7 +248,7 @@ def _foreign_receipts(commit: WindowCommit) -> WindowCommit:
 
 
 def _foreign_outcome(commit: WindowCommit) -> WindowCommit:
-    return replace(commit, outcomes=[replace(samples.outcomes()[0], seed=12)])
+    return replace(commit, outcomes=[msgspec.structs.replace(samples.outcomes()[0], seed=12)])
 
 
 @pytest.mark.parametrize(
