@@ -90,6 +90,22 @@ class Work:
             possibly_billed=sum(each.possibly_billed for each in counts),
         )
 
+    @classmethod
+    def of_late(cls, records: Sequence[WindowRecord]) -> Self:
+        """The work of the replies that came too late for these windows."""
+        replies = [answer.reply for record in records for answer in record.late]
+        usages = [reply.usage for reply in replies if reply.usage is not None]
+        return cls(
+            windows=len([record for record in records if record.late]),
+            replies=len(replies),
+            tool_calls=sum(len(reply.tool_calls) for reply in replies),
+            input_tokens=sum(usage.input_tokens for usage in usages),
+            cached_input_tokens=sum(usage.cached_input_tokens for usage in usages),
+            output_tokens=sum(usage.output_tokens for usage in usages),
+            reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+            replies_without_usage=len(replies) - len(usages),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
@@ -97,8 +113,10 @@ class Workload:
 
     A trajectory is one company over one run. `counted` has the settled windows that were sealed and
     whose every reply told its usage; `apart` has all other work: unsealed and open windows, and
-    attempts that failed. Mean and standard deviation (of a sample) are of counted replies over
-    trajectories; None where there are too few.
+    attempts that failed. `late` has the replies that came for an owner which had lost the run: they
+    were paid, they are in no conversation and in none of the other figures, and the window that
+    they were for counts their requests as possibly billed. Mean and standard deviation (of a
+    sample) are of counted replies over trajectories; None where there are too few.
     """
 
     candidate: str | None
@@ -107,6 +125,7 @@ class Workload:
     replies_per_trajectory_sd: float | None
     counted: Work
     apart: Work
+    late: Work
 
     @classmethod
     def of(cls, candidate: str | None, records: Sequence[WindowRecord]) -> Self:
@@ -130,10 +149,11 @@ class Workload:
                     for attempt in record.attempts[: -1 if is_counted(record) else None]
                 ],
             ),
+            late=Work.of_late(records),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The row as plain JSON: the counted work at the top, the rest under `apart`."""
+        """The row as plain JSON: the counted work at the top, the rest under `apart` and `late`."""
         row = asdict(self)
         return row | {"counted_windows": row["counted"].pop("windows"), **row.pop("counted")}
 

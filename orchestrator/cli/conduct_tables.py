@@ -95,6 +95,12 @@ def _notes(total: Workload) -> list[str]:
             f"{apart.output_tokens:,} output tokens."
         )
     unknown = total.counted.possibly_billed + apart.possibly_billed
+    late = total.late
+    if late.replies:
+        notes.append(
+            f"Late, paid and in no conversation: {late.replies:,} replies, {late.input_tokens:,} "
+            f"input and {late.output_tokens:,} output tokens."
+        )
     if apart.replies_without_usage or unknown:
         notes.append(
             f"Not counted: {apart.replies_without_usage:,} replies without usage, and {unknown:,} "

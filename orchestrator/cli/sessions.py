@@ -53,7 +53,8 @@ def windows(
     JSON: campaign, windows: each with run, world_version, day, seat,
     candidate, status, reason, settled, attempts, replies, finalization_replies,
     input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
-    tool_calls, replies_without_usage, possibly_billed, faults, active_seconds.
+    tool_calls, replies_without_usage, possibly_billed, faults, late_replies,
+    active_seconds.
     """
     from orchestrator.session.reading import WindowReader
     from orchestrator.store import open_store
@@ -89,7 +90,8 @@ def show(
     time of the attempt.
 
     JSON: as a window of `windows`, and campaign, identity, last_day,
-    allowance, events (all of them, each with its kind), decision, receipts.
+    allowance, events (all of them, each with its kind), late (replies that
+    came too late: attempt, request, owner, epoch, reply), decision, receipts.
     """
     from orchestrator.cli.window_text import window_lines
     from orchestrator.session.reading import WindowReader

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from engine.records import ActionReceipt
 from orchestrator.cli.output import dollars
+from orchestrator.owners import shown
 from orchestrator.session.events import (
     Answered,
     Asked,
@@ -42,6 +43,7 @@ def window_lines(view: WindowView, *, full: bool) -> Iterator[str]:
     yield from _Story(full).lines(view.events)
     if not view.events:
         yield "A company without a model: its policy decided at once."
+    yield from _late(view, full=full)
     yield ""
     yield from _files(view)
     yield from _decision(view)
@@ -102,7 +104,7 @@ class _Story:
                 most = f"at most {event.max_output_tokens:,} tokens"
                 return [f"request {event.ordinal}, {most}, {event.request_digest}"]
             case Answered():
-                return self._reply(event)
+                return self._answer(event)
             case ToolReceipt():
                 return self._result(event)
             case Corrected():
@@ -132,12 +134,16 @@ class _Story:
     def _reason(self, event: Closed) -> list[str]:
         return [] if event.reason == event.status.value else _lines(event.reason)
 
-    def _reply(self, event: Answered) -> list[str]:
-        reply = event.reply
-        self._waiting = list(reply.tool_calls)
+    def reply(self, reply: Reply) -> list[str]:
+        """What a reply was, what it said, and, in full, what was received."""
         said = self._text(reply.text) if reply.text else []
         native = ["as received:", *_lines(reply.native)] if self._full else []
-        return [f"reply {event.ordinal}: {_described(reply)}", *said, *native]
+        return [_described(reply), *said, *native]
+
+    def _answer(self, event: Answered) -> list[str]:
+        self._waiting = list(event.reply.tool_calls)
+        first, *rest = self.reply(event.reply)
+        return [f"reply {event.ordinal}: {first}", *rest]
 
     def _result(self, event: ToolReceipt) -> list[str]:
         call = next((each for each in self._waiting if each.call_id == event.call_id), None)
@@ -191,6 +197,18 @@ class _Story:
 
 
 _MORE: Final = "[... {:,} characters more; --full shows them]"
+
+
+def _late(view: WindowView, *, full: bool) -> Iterator[str]:
+    """The replies of the ledger, which no conversation has."""
+    for answer in view.record.late:
+        yield ""
+        yield (
+            f"Late reply      to request {answer.request} of attempt {answer.attempt}, paid but "
+            "part of no conversation:"
+        )
+        yield f"{_STEP}it came for {_clean(shown(answer.owner))}, which had lost the run"
+        yield from (f"{_STEP}{line}" for line in _Story(full).reply(answer.reply))
 
 
 def _described(reply: Reply) -> str:

@@ -5,6 +5,7 @@ Any process may read at any time, whoever plays the run.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -22,10 +23,19 @@ from manifests.model import CampaignManifest, ModelCandidate
 from orchestrator.binding import bound_scenario
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import Allowance, Use
-from orchestrator.session.events import Event, decode_event
+from orchestrator.session.events import Answered, Event, decode_event
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.state import Counts, SessionState, fold
-from orchestrator.store import AttemptKey, CompanyWindow, RunKey, RunStore, SessionStore, Store
+from orchestrator.store import (
+    AttemptKey,
+    CompanyWindow,
+    LateReply,
+    RunKey,
+    RunStore,
+    SessionStore,
+    Store,
+)
+from providers.contract import Reply
 
 _TELLING: Final = frozenset(
     {
@@ -69,10 +79,49 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LateAnswer:
+    """A reply that came for an owner that had lost the run: paid, and part of no conversation.
+
+    ``request`` is the ordinal of what was asked in the attempt; the journal there says that it was
+    interrupted.
+    """
+
+    attempt: int
+    request: int
+    owner: str
+    epoch: int
+    reply: Reply
+
+    @classmethod
+    def of(cls, late: LateReply) -> LateAnswer:
+        """As the ledger has it."""
+        event = decode_event(late.body)
+        assert isinstance(event, Answered), "the ledger holds replies"
+        return cls(
+            attempt=late.key.attempt,
+            request=late.request,
+            owner=late.owner,
+            epoch=late.epoch,
+            reply=event.reply,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The reply as plain JSON."""
+        return {
+            "attempt": self.attempt,
+            "request": self.request,
+            "owner": self.owner,
+            "epoch": self.epoch,
+            "reply": _plain(self.reply),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRecord:
     """One company-window of a run; `day` is the day on which it opened.
 
     A company without a model has no attempts, and its windows are known once they are settled.
+    ``late`` are the replies of the ledger, of all attempts.
     """
 
     run_id: str
@@ -84,6 +133,7 @@ class WindowRecord:
     reason: str
     settled: bool
     attempts: tuple[Attempt, ...]
+    late: tuple[LateAnswer, ...] = ()
 
     @property
     def use(self) -> Use:
@@ -111,6 +161,7 @@ class WindowRecord:
             "replies": use.replies,
             "finalization_replies": use.final_replies,
             **msgspec.structs.asdict(self.counts),
+            "late_replies": len(self.late),
             "active_seconds": round(use.seconds, 3),
         }
 
@@ -146,6 +197,7 @@ class WindowView:
             "last_day": self.last_day,
             "allowance": None if allowance is None else msgspec.structs.asdict(allowance),
             "events": [_plain(event) for event in self.events],
+            "late": [answer.to_json() for answer in self.record.late],
             "decision": None if self.decision is None else self.decision.model_dump(mode="json"),
             "receipts": [msgspec.structs.asdict(receipt) for receipt in self.receipts],
         }
@@ -246,6 +298,10 @@ class WindowReader:
             if is_wanted(found)
         }
         sessions = SessionStore(run)
+        late: dict[tuple[int, int], list[LateAnswer]] = defaultdict(list)
+        for reply in sessions.late_replies():
+            if is_wanted(reply.key):
+                late[reply.key[:2]].append(LateAnswer.of(reply))
         wanted = [key for key in sessions.attempts() if is_wanted(key)]
         keys = {place: tuple(found) for place, found in groupby(wanted, lambda key: key[:2])}
         telling = sessions.of_kinds(_TELLING, version, seat)
@@ -264,6 +320,7 @@ class WindowReader:
                 reason=attempts[-1].reason if attempts else "",
                 settled=closed is not None,
                 attempts=attempts,
+                late=tuple(late[place]),
             )
 
     def _version(self, day: int) -> int:

@@ -1,13 +1,16 @@
 """Decision health and workload, from company-windows that are written out by hand."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from orchestrator.lifecycle import CompanyWindowStatus as Status
 from orchestrator.session.allowance import Use
-from orchestrator.session.reading import Attempt, WindowRecord
+from orchestrator.session.reading import Attempt, LateAnswer, WindowRecord
 from orchestrator.session.state import Counts
-from orchestrator.workload import conduct
+from orchestrator.workload import Work, conduct
+from providers.contract import Usage
+from tests.orchestrator.cli.rehearsed import reply
 
 
 def attempt(number: int, status: Status, replies: int, **counts: int) -> Attempt:
@@ -89,6 +92,32 @@ def test_workload_counts_sealed_windows_with_complete_usage_only() -> None:
     assert ada.replies_per_trajectory_mean == (12 + 4) / 2
     assert ada.replies_per_trajectory_sd is not None
     assert math.isclose(ada.replies_per_trajectory_sd, math.sqrt(2 * 4**2))
+
+
+def test_late_replies_are_in_no_other_figure() -> None:
+    usage = Usage(input_tokens=100, cached_input_tokens=40, output_tokens=20, reasoning_tokens=5)
+    late = [
+        LateAnswer(attempt=0, request=number, owner="a host", epoch=1, reply=reply(usage=found))
+        for number, found in enumerate((usage, usage, None), start=1)
+    ]
+    records = [
+        replace(RECORDS[0], late=tuple(late[:2])),
+        replace(RECORDS[5], late=tuple(late[2:])),
+        *RECORDS[1:5],
+    ]
+    ada = conduct(["ada"], records).workload[0]
+    before = conduct(["ada"], RECORDS[:6]).workload[0]
+    assert (ada.counted, ada.apart) == (before.counted, before.apart)
+    assert ada.late == Work(
+        windows=2,
+        replies=3,
+        input_tokens=200,
+        cached_input_tokens=80,
+        output_tokens=40,
+        reasoning_tokens=10,
+        replies_without_usage=1,
+    )
+    assert before.late == Work()
 
 
 def test_json_has_counted_work_at_the_top_and_the_rest_apart() -> None:

@@ -184,6 +184,16 @@ EVENTS: tuple[Event, ...] = (
     ToolReceipt(6.3, "c", "dance", "tool: must be one of", ok=False),
 )
 
+LATE = Answered(
+    9.0,
+    2,
+    reply(
+        ToolCall("z", "preview_decision", "{}"),
+        text="Too \x1b[31mlate.",
+        usage=Usage(1_100, 0, 70, 0),
+    ),
+)
+
 HALT: tuple[Event, ...] = (
     EVENTS[0],
     Asked(0.1, 1, DIGEST, 65_536),
@@ -203,4 +213,6 @@ def _leave_open(store: Store) -> None:
         for ordinal, event in enumerate(events):
             key = AttemptKey(0, seat, 0)
             sessions.append(lease, key, ordinal, kind_of(event), encode_event(event), None)
+    # What request 2 was answered came for an owner that was gone by then.
+    sessions.keep_late_reply(lease, AttemptKey(0, 1, 0), 2, encode_event(LATE))
     run.release(lease)

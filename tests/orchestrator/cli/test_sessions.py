@@ -195,6 +195,24 @@ class TestShow:
         assert "\x1b" not in text, "what a model writes must not steer the terminal"
         assert text.index("preview_decision()") < text.index("no result yet")
 
+    def test_a_reply_that_came_too_late_is_shown_and_counted_apart(
+        self, capsys: Capture, store: Path
+    ) -> None:
+        text = shown(capsys, store, OPEN, "0", "1")
+        assert "Late reply      to request 2 of attempt 0, paid but part of no" in text
+        assert "it came for a test, which had lost the run" in text
+        assert "1,100 tokens in (0 cached), 70 out" in text
+        assert "late." in text
+        assert "\x1b" not in text
+        data = ceo_arena(capsys, "show", OPEN, "0", "1", "--store", store, "--json").data
+        (late,) = data["late"]
+        assert (late["attempt"], late["request"], late["owner"]) == (0, 2, "a test")
+        assert late["reply"]["text"] == "Too \x1b[31mlate."
+        assert data["late_replies"] == 1
+        assert (data["replies"], data["input_tokens"]) == (2, 300), "in none of these figures"
+        assert [row["late_replies"] for row in listed(capsys, store)].count(1) == 1
+        assert "Late reply" not in shown(capsys, store, OPEN, "0", "3")
+
     def test_a_halted_window_says_why(self, capsys: Capture, store: Path) -> None:
         text = shown(capsys, store, OPEN, "0", "3")
         assert "provider_error: refused: no credit left" in text
@@ -313,3 +331,4 @@ class TestResults:
         assert answer.out.index("Campaign small") < health < workload
         assert "2 more are not settled yet." in answer.out
         assert "2 requests without a reply that may have been billed" in answer.out
+        assert "in no conversation: 1 replies, 1,100 input and 70 output tokens." in answer.out
