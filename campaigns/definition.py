@@ -84,12 +84,17 @@ class AllowanceOverrides(_CampaignData):
 
 
 class Limits(_CampaignData):
-    """`max_active_runs` and `lease_seconds` steer the execution; the allowances decide results."""
+    """`max_active_runs`, `lease_seconds` and `spending_cap_cents` steer the execution; the
+    allowances decide results. The cap counts routes that have prices.
+    """
 
     max_active_runs: Count = Field(
         30, le=10_000, description="a whole number of runs, from 1 to 10,000"
     )
     lease_seconds: Count = Field(30, description="a whole number of seconds, at least 1")
+    spending_cap_cents: Count | None = Field(
+        None, description="a whole number of cents, at least 1, that the campaign may cost"
+    )
     allowances: Allowances = Field(
         Allowances(), description="a table with replies, output_tokens and seconds"
     )

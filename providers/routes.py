@@ -25,8 +25,10 @@ from pydantic import (
 from manifests.canonical import canonical_json, digest
 from manifests.validation import input_error
 
-# Where a route's requests go and how they are paid for: no part of its identity.
-OUTSIDE_IDENTITY: Final = frozenset({"endpoint", "endpoint_env", "credentials"})
+# Where a route's requests go, how fast, and at whose expense: no part of its identity.
+OUTSIDE_IDENTITY: Final = frozenset(
+    {"endpoint", "endpoint_env", "credentials", "limits", "spending_cap_cents"}
+)
 
 _SECRET_OPTION: Final = re.compile(r"(?i)^(x-)?api[-_]?key$|^(proxy-)?authorization$|^cookie$")
 
@@ -54,6 +56,17 @@ class Prices(_RouteData):
     input: DollarsPerMillion
     cached_input: DollarsPerMillion | None = None
     output: DollarsPerMillion
+
+
+class RateLimits(_RouteData):
+    """What the requests of all campaigns of a machine or cluster to one service may be together.
+
+    `tokens_per_minute` counts input and output. None is no limit.
+    """
+
+    concurrent_requests: Annotated[int, Field(ge=1)] | None = None
+    requests_per_minute: Annotated[int, Field(ge=1)] | None = None
+    tokens_per_minute: Annotated[int, Field(ge=1)] | None = None
 
 
 class ChatDialect(_RouteData):
@@ -94,7 +107,8 @@ class Route(_RouteData):
     `smallest_useful_ceiling` are output tokens of one reply. `endpoint` is a base URL,
     `endpoint_env` the name of a variable that holds one; with neither, the vendor's own address is
     used. `credentials` names the variables that hold them, or says "no key" for an endpoint that
-    asks for none. `chat` is for the protocol of that name; without it the plain dialect is spoken.
+    asks for none. `spending_cap_cents` is what the route may cost a campaign, which takes prices to
+    tell. `chat` is for the protocol of that name; without it the plain dialect is spoken.
     """
 
     protocol: Literal["responses", "chat", "messages"]
@@ -107,6 +121,8 @@ class Route(_RouteData):
     endpoint_env: EnvironmentName | None = None
     credentials: Annotated[tuple[EnvironmentName, ...], Field(min_length=1)] | Literal["no key"]
     prices: Prices | None = None
+    spending_cap_cents: Annotated[int, Field(ge=1)] | None = None
+    limits: RateLimits | None = None
     chat: ChatDialect | None = None
 
     @cached_property
@@ -147,6 +163,8 @@ class Route(_RouteData):
             raise ValueError("smallest_useful_ceiling is above native_ceiling")
         if len({self.model, *self.accepted_aliases}) <= len(self.accepted_aliases):
             raise ValueError("accepted_aliases repeats an id or the requested model")
+        if self.spending_cap_cents is not None and self.prices is None:
+            raise ValueError("spending_cap_cents takes prices to tell what was spent")
         if self.chat is not None and self.protocol != "chat":
             raise ValueError("chat describes a dialect of another protocol than the route's")
         return self

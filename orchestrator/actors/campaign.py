@@ -173,7 +173,11 @@ class CampaignScheduler:
             )
 
     async def _requeue(self) -> None:
-        """Put every run that waits for a person back into the queue."""
+        """Put every run that waits for a person back into the queue.
+
+        That person answers for what had paused the campaign's routes, too.
+        """
+        self._store.controls.resolve(self._campaign)
         for run_id, view in self._views.items():
             if view.state not in WAITING_FOR_A_PERSON:
                 continue

@@ -6,6 +6,7 @@ that run's call and touches no other. The host keeps nothing that the store lack
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from manifests.errors import ArenaError
 from orchestrator.binding import bound_scenario, execution_limits
@@ -35,7 +36,7 @@ class Host:
         self._manifest = self._store.catalogue.manifest(campaign)
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
-        self._models = ModelServices(self._manifest)
+        self._models = ModelServices(self._manifest, self._store.controls)
         self._stops: dict[str, StopRequest] = {}
         self._turn = asyncio.Lock()
 
@@ -71,7 +72,8 @@ class Host:
     async def _play_under(self, lease: Lease, run: RunStore, stop: StopRequest) -> RunEnd:
         try:
             planned = (await asyncio.to_thread(self._store.catalogue.run, run.key)).planned
-            with self._models.for_run(run, lease, self._scenario) as models:
+            rest = partial(stop.ask, StopKind.PAUSE)
+            with self._models.for_run(run, lease, self._scenario, rest) as models:
                 ceos = seated(self._manifest, planned.lineup, models.ceo)
                 world = World(run, lease, planned, self._scenario, ceos, stop, self._turn)
                 return RunEnd(run.key.run_id, await models.kept_while(world.play()))

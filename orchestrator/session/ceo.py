@@ -27,7 +27,7 @@ from orchestrator.session.events import (
     kind_of,
 )
 from orchestrator.session.files import PrivateFiles
-from orchestrator.session.loop import Opening, Session, sealed_decision
+from orchestrator.session.loop import Gate, Opening, Session, sealed_decision
 from orchestrator.session.prompt import system_prompt
 from orchestrator.session.sql import Parameters, QueryRefused, QueryResult, QueryWorkers
 from orchestrator.session.state import SessionState
@@ -94,12 +94,15 @@ class StoredJournal:
 
 @dataclass(frozen=True, slots=True)
 class ModelSeat:
-    """A model in a seat: under which identity it decides, and what it may use."""
+    """A model in a seat: under which identity it decides, what it may use, and the gate before its
+    route, made for a window that can tell whether the run is to rest.
+    """
 
     seat: int
     identity: str
     provider: Provider
     allowance: Allowance
+    gate: Callable[[Callable[[], bool]], Gate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,7 @@ class ModelCeo:
             opening,
             StoredJournal(self._store, self._lease, key),
             self._seat.provider,
+            self._seat.gate(window.stopping),
             lambda state: self._context(window, state, books),
             SystemClock(),
             random.random,

@@ -13,6 +13,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result
+
 from engine.decision import CompanyDecision
 from manifests.canonical import digest_bytes
 from manifests.errors import IntegrityError
@@ -35,6 +37,7 @@ from orchestrator.session.events import (
     WindowOpened,
 )
 from orchestrator.session.files import PrivateFiles
+from orchestrator.session.gate import BreakerOpen, Pass
 from orchestrator.session.state import SessionState, apply, fold
 from orchestrator.session.steps import (
     QUERY,
@@ -51,7 +54,7 @@ from orchestrator.session.steps import (
 )
 from orchestrator.session.tools.context import ToolContext, ToolOutcome
 from orchestrator.session.tools.registry import run_tool, tool_definitions, tools_hash
-from providers.contract import Fault, Provider, ProviderFault, Request
+from providers.contract import Fault, Provider, ProviderFault, Reply, Request
 from providers.retry import Stop, decide
 
 _SLEEP_SECONDS: Final = 1.0
@@ -87,6 +90,14 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
+class Gate(Protocol):
+    """What a request passes before it is sent; `orchestrator.session.gate` has the one there is."""
+
+    async def enter(self, request_bytes: int, output_tokens: int) -> Pass | BreakerOpen | None: ...
+
+    async def pause_route(self, cause: str, reason: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """What an attempt begins with: the prompt, the briefing, the allowance, the private files.
@@ -110,6 +121,7 @@ class Session:
         opening: Opening,
         journal: Journal,
         provider: Provider,
+        gate: Gate,
         context: Callable[[SessionState], ToolContext],
         clock: Clock,
         chance: Callable[[], float],
@@ -126,6 +138,7 @@ class Session:
         self._opening = opening
         self._journal = journal
         self._provider = provider
+        self._gate = gate
         self._context = context
         self._clock = clock
         self._chance = chance
@@ -133,6 +146,7 @@ class Session:
         self._query_threads = query_threads
         self._state = SessionState(files=opening.files)
         self._began: float | None = None
+        self._queues_since: float | None = None
         self._used_before = beaten_seconds
 
     @property
@@ -141,10 +155,13 @@ class Session:
         return self._state
 
     def active_seconds(self) -> float:
-        """The active time of the attempt until now; it runs from when the journal was read."""
+        """The active time of the attempt until now; it runs from when the journal was read, and
+        stands while a request queues for its turn.
+        """
         if self._began is None:
             return self._used_before
-        return self._used_before + self._clock.monotonic() - self._began
+        until = self._clock.monotonic() if self._queues_since is None else self._queues_since
+        return self._used_before + until - self._began
 
     async def run(self) -> tuple[CompanyWindowStatus, str]:
         """Go on until the attempt is closed, also from the journal of another process; its status
@@ -231,16 +248,48 @@ class Session:
             name=f"{self._opening.name}/request-{ordinal}",
         )
         body = self._provider.wire(request)
-        digest = digest_bytes(body)
-        await self._happen(Asked(self.active_seconds(), ordinal, digest, step.max_output_tokens))
+        passed = await self._passed(len(body), step.max_output_tokens)
+        if passed is None:
+            return
+        outcome: Reply | Fault | None = None
+        try:
+            digest, most = digest_bytes(body), step.max_output_tokens
+            await self._happen(Asked(self.active_seconds(), ordinal, digest, most))
+            outcome = await self._sent(request, body)
+            used = self.active_seconds()
+            if isinstance(outcome, Fault):
+                await self._happen(Failed(used, ordinal, outcome))
+            else:
+                await self._happen(Answered(used, ordinal, outcome))
+        finally:
+            await passed.close(outcome)
+
+    async def _passed(self, request_bytes: int, output_tokens: int) -> Pass | None:
+        """The right to send a request; None when it has to wait, which is journaled, or to rest.
+
+        To queue for a turn is not active time; to wait for a service in trouble is.
+        """
+        self._queues_since = self._clock.monotonic()
+        try:
+            passed = await self._gate.enter(request_bytes, output_tokens)
+        finally:
+            assert self._began is not None, "nothing is asked before the journal was read"
+            self._began += self._clock.monotonic() - self._queues_since
+            self._queues_since = None
+        if not isinstance(passed, BreakerOpen):
+            return passed
+        used = self.active_seconds()
+        seconds = min(passed.seconds, self._opening.allowance.seconds - used)
+        await self._happen(WaitBegan(used, self._clock.now(), seconds, passed.reason))
+        return None
+
+    async def _sent(self, request: Request, body: bytes) -> Reply | Fault:
         try:
             # What is left now: the journal may have taken its time.
             within = self._opening.allowance.seconds - self.active_seconds()
-            reply = await self._provider.ask(request, body=body, within_seconds=within)
+            return await self._provider.ask(request, body=body, within_seconds=within)
         except ProviderFault as fault:
-            await self._happen(Failed(self.active_seconds(), ordinal, fault.fault))
-        else:
-            await self._happen(Answered(self.active_seconds(), ordinal, reply))
+            return fault.fault
 
     async def _run_tool(self, step: Run) -> None:
         call = step.call
@@ -282,6 +331,8 @@ class Session:
         close = ending(answer, fault, late=time_is_up(allowance, used))
         if close.status is CompanyWindowStatus.PROVIDER_ERROR:
             await self._happen(Halted(used, close.reason))
+            if answer.needs_person:
+                await self._gate.pause_route(answer.cause, close.reason)
         else:
             await self._happen(Closed(used, close.status, close.reason))
 
@@ -289,11 +340,17 @@ class Session:
         """Wait out a back-off, or until the run is to rest."""
         left = min(wait.began_at + wait.seconds - self._clock.now(), wait.seconds)
         end = self._clock.monotonic() + left
-        while (left := end - self._clock.monotonic()) > 0:
-            if self._stopping():
-                return
-            await self._clock.sleep(min(left, _SLEEP_SECONDS))
-        await self._happen(WaitEnded(self.active_seconds()))
+
+        async def seconds_left() -> float:
+            return 0.0 if self._stopping() else end - self._clock.monotonic()
+
+        await AsyncRetrying(
+            retry=retry_if_result(lambda left: left > 0),
+            wait=_until_next_look,
+            sleep=self._clock.sleep,
+        )(seconds_left)
+        if not self._stopping():
+            await self._happen(WaitEnded(self.active_seconds()))
 
     async def _happen(self, event: Event) -> None:
         """Journal an event, then let it have happened."""
@@ -305,6 +362,11 @@ class Session:
 def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:
     """The decision of a closed attempt, or None when it did not seal."""
     return state.draft.to_decision(company_id, version) if state.seals else None
+
+
+def _until_next_look(state: RetryCallState) -> float:
+    assert state.outcome is not None, "somebody has looked"
+    return min(float(state.outcome.result()), _SLEEP_SECONDS)
 
 
 async def _undisturbed(work: Awaitable[None]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from campaigns.definition import UNLIMITED, CampaignDefinition
@@ -14,11 +15,13 @@ from manifests.errors import StoreError
 from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
 from orchestrator.binding import bound_plan
 from orchestrator.ceos import Ceo, PolicyCeo
+from orchestrator.quota import machine_ledger
 from orchestrator.session.allowance import Allowance
-from orchestrator.session.ceo import ModelCeo, ModelSeat, Threads
+from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
+from orchestrator.session.gate import RouteGate
 from orchestrator.session.sql import QueryWorkers
-from orchestrator.store import Lease, RunStore, SessionStore
+from orchestrator.store import Lease, RouteControls, RunStore, SessionStore
 from providers.contract import Provider
 from providers.opening import open_provider
 from providers.routes import Route, parse_route
@@ -30,22 +33,30 @@ _T = TypeVar("_T")
 
 
 class ModelServices:
-    """Providers, query processes and working copies of one host. Nothing starts before a model
-    sits somewhere; `close` ends all of it.
+    """Providers, their gates, query processes and working copies of one host. Nothing starts before
+    a model sits somewhere; `close` ends all of it.
     """
 
-    def __init__(self, manifest: CampaignManifest) -> None:
+    def __init__(self, manifest: CampaignManifest, controls: RouteControls) -> None:
+        """``controls`` are those of the store that has the campaign."""
         self._definition = bound_plan(manifest).definition
+        self._controls = controls
+        self._limits = machine_ledger()
         self._providers: dict[str, Provider] = {}
+        self._gates: dict[str, RouteGate] = {}
         self._workers = QueryWorkers(_QUERIES_AT_ONCE)
         self._threads = Threads(
             ThreadPoolExecutor(_QUERIES_AT_ONCE, "queries"),
             ThreadPoolExecutor(_BOOKS_AT_ONCE, "books"),
         )
 
-    def for_run(self, run: RunStore, lease: Lease, scenario: Scenario) -> RunModels:
-        """The model companies of a run that this process owns under the lease."""
-        return RunModels(self, run, lease, scenario)
+    def for_run(
+        self, run: RunStore, lease: Lease, scenario: Scenario, rest: Callable[[str], None]
+    ) -> RunModels:
+        """The model companies of a run that this process owns under the lease; ``rest`` sets the
+        run at rest for a reason.
+        """
+        return RunModels(self, run, lease, scenario, rest)
 
     @property
     def workers(self) -> QueryWorkers:
@@ -57,14 +68,32 @@ class ModelServices:
 
     def route(self, candidate: str) -> Route:
         """The route of a candidate, with where its endpoint and key are found."""
-        described = _described(self._definition, candidate)
-        return parse_route(described or {}, f'The route of candidate "{candidate}"')
+        return route_of(self._definition, candidate)
 
     def provider(self, candidate: str) -> Provider:
         """The one provider of a candidate's route in this host."""
         if candidate not in self._providers:
             self._providers[candidate] = open_provider(self.route(candidate))
         return self._providers[candidate]
+
+    def gate(self, candidate: str) -> RouteGate:
+        """The one gate of a candidate's route in this host."""
+        if candidate not in self._gates:
+            self._gates[candidate] = RouteGate(
+                self._definition.name,
+                candidate,
+                self.route(candidate),
+                self._definition.limits.spending_cap_cents,
+                self._controls,
+                self._limits,
+                SystemClock(),
+            )
+        return self._gates[candidate]
+
+    async def renew_places(self) -> None:
+        """Hold the places that requests under way have within the rate limits."""
+        for gate in self._gates.values():
+            await gate.renew()
 
     def allowance(self, candidate: str) -> Allowance:
         """What the candidate may use in a company-window."""
@@ -85,6 +114,7 @@ class ModelServices:
         for provider in self._providers.values():
             await provider.close()
         self._providers.clear()
+        self._limits.close()
         self._threads.queries.shutdown(wait=False)
         self._threads.books.shutdown(wait=False)
         self._workers.close()
@@ -99,8 +129,11 @@ class RunModels:
         run: RunStore,
         lease: Lease,
         scenario: Scenario,
+        rest: Callable[[str], None],
     ) -> None:
         self._services = services
+        self._run_id = run.key.run_id
+        self._rest = rest
         self._store = SessionStore(run)
         self._lease = lease
         self._scenario = scenario
@@ -118,6 +151,7 @@ class RunModels:
                 candidate.route_identity,
                 services.provider(candidate.id),
                 services.allowance(candidate.id),
+                partial(services.gate(candidate.id).seat, self._run_id, seat, self._rest),
             ),
             self._scenario,
             self._store,
@@ -148,6 +182,8 @@ class RunModels:
             active = {key: used for ceo in self._ceos for key, used in ceo.beat().items()}
             with suppress(StoreError):
                 await asyncio.to_thread(self._store.beat, self._lease, active)
+            with suppress(StoreError):
+                await self._services.renew_places()
 
     def __enter__(self) -> Self:
         return self
@@ -158,12 +194,18 @@ class RunModels:
 
 def check_playable(manifest: CampaignManifest) -> None:
     """Raise InputError when a candidate of the manifest cannot play here; nothing is started."""
-    models = ModelServices(manifest)
+    definition = bound_plan(manifest).definition
     for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
         if isinstance(candidate, PolicyCandidate):
             PolicyCeo.of(candidate)
         elif isinstance(candidate, ModelCandidate):
-            models.provider(candidate.id)
+            open_provider(route_of(definition, candidate.id))
+
+
+def route_of(definition: CampaignDefinition, candidate: str) -> Route:
+    """The route of a candidate, with where its endpoint and key are found. Raises InputError."""
+    described = _described(definition, candidate)
+    return parse_route(described or {}, f'The route of candidate "{candidate}"')
 
 
 def _described(definition: CampaignDefinition, candidate: str) -> dict[str, object] | None:

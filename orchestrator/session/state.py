@@ -62,7 +62,8 @@ class SessionState(msgspec.Struct, frozen=True):
     ``unanswered`` says that the last reply still needs a correction. ``fault`` is what ended the
     last request, until the retry policy has answered; ``tally`` counts the faults before it since
     the last accounting-valid reply. ``failing`` says that no such reply has come since a request
-    failed or was interrupted. ``halted`` is the provider's failure that a person has to see to.
+    failed, was interrupted, or had to wait for a route in trouble. ``halted`` is the provider's
+    failure that a person has to see to.
     """
 
     files: PrivateFiles
@@ -109,8 +110,7 @@ def apply(state: SessionState, event: Event) -> SessionState:  # noqa: C901 - a 
             counts = _counted(state, possibly_billed=1)
             return _with(state, asked=None, failing=True, counts=counts)
         case WaitBegan():
-            assert state.fault is not None, "a wait answers a fault"
-            return _with(state, wait=event, fault=None, tally=state.tally.after(state.fault))
+            return _waiting(state, event)
         case WaitEnded():
             return _with(state, wait=None)
         case ToolReceipt():
@@ -167,6 +167,12 @@ def _answered(state: SessionState, reply: Reply) -> SessionState:
 def _failed(state: SessionState, fault: Fault) -> SessionState:
     counts = _counted(state, faults=1, possibly_billed=int(fault.maybe_billed))
     return _with(state, fault=fault, failing=True, counts=counts)
+
+
+def _waiting(state: SessionState, wait: WaitBegan) -> SessionState:
+    """A wait answers a fault of this attempt, or comes from others' trouble with the route."""
+    tally = state.tally if state.fault is None else state.tally.after(state.fault)
+    return _with(state, wait=wait, fault=None, failing=True, tally=tally)
 
 
 def _received(state: SessionState, receipt: ToolReceipt) -> SessionState:

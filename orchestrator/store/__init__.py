@@ -7,6 +7,7 @@ a database of its own. Whatever a process knew, the next one finds here.
 from orchestrator.store.catalogue import Catalogue
 from orchestrator.store.codec import company_day_columns, day_digest, read_day
 from orchestrator.store.connection import CommitPoint
+from orchestrator.store.controls import WHOLE_CAMPAIGN, RouteControls, RoutePause, Spent
 from orchestrator.store.errors import (
     LeaseHeld,
     LeaseLost,
@@ -34,6 +35,7 @@ from orchestrator.store.runs import RunStore
 from orchestrator.store.sessions import AttemptKey, FileVersion, LateReply, SessionStore
 
 __all__ = [
+    "WHOLE_CAMPAIGN",
     "Act",
     "AttemptKey",
     "CampaignRow",
@@ -48,11 +50,14 @@ __all__ = [
     "LeaseHeld",
     "LeaseLost",
     "LeaseState",
+    "RouteControls",
+    "RoutePause",
     "RunKey",
     "RunRow",
     "RunStatus",
     "RunStore",
     "SessionStore",
+    "Spent",
     "Store",
     "StoredCheckpoint",
     "StoredCompanyDay",

@@ -47,6 +47,11 @@ class CommitPoint(StrEnum):
     APPEND_EVENT = "append event"
     BEAT = "beat"
     KEEP_LATE_REPLY = "keep late reply"
+    PAUSE_ROUTE = "pause route"
+    RESOLVE_ROUTES = "resolve routes"
+    SET_CAP = "set cap"
+    SET_ASIDE = "set aside"
+    SETTLE_SPENDING = "settle spending"
 
 
 class DatabaseNow(GenericFunction[int]):

@@ -15,6 +15,7 @@ from orchestrator.lifecycle import RunState
 from orchestrator.store.catalogue import Catalogue, copied_rows, insert_controls
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import Database, DatabaseNow
+from orchestrator.store.controls import RouteControls
 from orchestrator.store.errors import explained
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.records import DesiredState, RunKey, RunStatus
@@ -36,6 +37,7 @@ class Store:
     def __init__(self, directory: Path, database: Database) -> None:
         self.location = str(directory)
         self.catalogue = Catalogue(database)
+        self.controls = RouteControls(database)
         self._directory = directory
         self._database = database
         self._runs: dict[RunKey, RunStore] = {}

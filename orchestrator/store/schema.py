@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0002"
+REVISION: Final = "0003"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -112,6 +112,49 @@ acts: Final = Table(
     _text("act"),
     _text("target"),
     _text("reason"),
+)
+
+
+def _of_a_route() -> list[Column[str]]:
+    """A candidate of a campaign."""
+    return [
+        Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+        Column("candidate", Text, primary_key=True),
+    ]
+
+
+# Routes that nobody may ask before a person has put something right.
+route_pauses: Final = Table(
+    "route_pauses",
+    metadata,
+    *_of_a_route(),
+    _text("cause"),
+    _text("reason"),
+    _integer("paused_at"),
+)
+
+# Caps that were set after a campaign was made; an empty candidate stands for the whole campaign.
+spending_caps: Final = Table(
+    "spending_caps", metadata, *_of_a_route(), _integer("cents"), _integer("changed_at")
+)
+
+spending: Final = Table(
+    "spending",
+    metadata,
+    *_of_a_route(),
+    _integer("known_microdollars"),
+    _integer("uncertain_microdollars"),
+)
+
+# What requests under way may cost at most: one for each seat of a run.
+spending_reservations: Final = Table(
+    "spending_reservations",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    Column("run_id", Text, primary_key=True),
+    _key("seat"),
+    _text("candidate"),
+    _integer("microdollars"),
 )
 
 runs: Final = Table(

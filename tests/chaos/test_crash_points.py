@@ -14,8 +14,13 @@ DAYS = 420
 MOST_COMMANDS = 40
 ONE = ("--hosts", "1")
 
-# The commits of a model's session; tests/orchestrator/session/test_crash_points.py has all of them.
-OF_MODELS = {CommitPoint.APPEND_EVENT, CommitPoint.BEAT, CommitPoint.KEEP_LATE_REPLY}
+# The commits of a model's session; tests/orchestrator/session/test_crash_points.py has those of its
+# journal, tests/orchestrator/store/test_crashes.py those of its route.
+OF_MODELS = {
+    *(CommitPoint.APPEND_EVENT, CommitPoint.BEAT, CommitPoint.KEEP_LATE_REPLY),
+    *(CommitPoint.PAUSE_ROUTE, CommitPoint.SET_CAP),
+    *(CommitPoint.SET_ASIDE, CommitPoint.SETTLE_SPENDING),
+}
 
 
 @pytest.mark.xdist_group("kills")

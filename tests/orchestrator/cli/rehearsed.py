@@ -3,6 +3,7 @@ one that stands in the middle of a window.
 """
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from orchestrator.session.prompt import prompt_digest
 from orchestrator.session.services import ModelServices
 from orchestrator.session.tools import tools_hash
 from orchestrator.store import AttemptKey, RunKey, SessionStore, Store, open_store
-from orchestrator.world import StopRequest, World
+from orchestrator.world import StopKind, StopRequest, World
 from providers.contract import Fault, Reply, ToolCall, Usage
 from providers.rehearsal import start_gateway
 
@@ -106,11 +107,12 @@ async def _play(store: Store) -> RunState:
     manifest, run = store.catalogue.manifest(NAME), store.run(key)
     scenario, planned = bound_scenario(manifest), store.catalogue.run(key).planned
     lease = run.acquire("a test", 600)
-    services = ModelServices(manifest)
+    services, stop = ModelServices(manifest, store.controls), StopRequest()
     try:
-        with services.for_run(run, lease, scenario) as models:
+        rest = partial(stop.ask, StopKind.PAUSE)
+        with services.for_run(run, lease, scenario, rest) as models:
             ceos = seated(manifest, planned.lineup, models.ceo)
-            world = World(run, lease, planned, scenario, ceos, StopRequest())
+            world = World(run, lease, planned, scenario, ceos, stop)
             return await models.kept_while(world.play())
     finally:
         await services.close()

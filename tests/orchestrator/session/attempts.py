@@ -19,6 +19,7 @@ from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.events import Event, ToolReceipt, decode_event, encode_event
 from orchestrator.session.files import PrivateFiles
+from orchestrator.session.gate import BreakerOpen, Pass
 from orchestrator.session.loop import Opening, Session
 from orchestrator.session.sql import Parameters, QueryRefused, QueryResult
 from orchestrator.session.state import SessionState
@@ -157,6 +158,27 @@ class Script:
 
 
 @dataclass
+class OpenGate:
+    """A gate that lets everything pass unless a test closes it, and notes what it is told."""
+
+    answers: list[BreakerOpen] = field(default_factory=list)
+    closed_with: list[Reply | Fault | None] = field(default_factory=list)
+    paused: list[tuple[str, str]] = field(default_factory=list)
+
+    async def enter(self, request_bytes: int, output_tokens: int) -> Pass | BreakerOpen | None:
+        assert request_bytes > 0
+        assert output_tokens > 0
+        return self.answers.pop(0) if self.answers else Pass(self, None, tries=False)
+
+    async def leave(self, given: Pass, outcome: Reply | Fault | None) -> None:
+        del given
+        self.closed_with.append(outcome)
+
+    async def pause_route(self, cause: str, reason: str) -> None:
+        self.paused.append((cause, reason))
+
+
+@dataclass
 class MemoryJournal:
     """A journal that keeps events in their journaled form."""
 
@@ -203,6 +225,7 @@ class Attempt:
 
     def __post_init__(self) -> None:
         self.model = Script(self.clock, self.outcomes, self.seconds_each)
+        self.gate = OpenGate()
         self.opening = replace(OPENING, allowance=self.allowance)
 
     def session(self, found: Callable[[SessionState], ToolContext] = context) -> Session:
@@ -210,6 +233,7 @@ class Attempt:
             self.opening,
             self.journal,
             self.model,
+            self.gate,
             found,
             self.clock,
             lambda: 1.0,

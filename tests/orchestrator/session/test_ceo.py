@@ -34,6 +34,7 @@ from tests.orchestrator.session.attempts import (
     SEAT,
     STANDARD,
     FakeClock,
+    OpenGate,
     Outcome,
     Script,
     call,
@@ -64,7 +65,7 @@ class Office:
         scenario = default_scenario()
         self.desk = Desk(self.run, scenario, {SEAT})
         self.ceo = ModelCeo(
-            ModelSeat(SEAT, "identity", self.model, self.allowance),
+            ModelSeat(SEAT, "identity", self.model, self.allowance, lambda _: OpenGate()),
             scenario,
             SessionStore(self.run),
             self.lease,

@@ -22,6 +22,7 @@ from campaigns.consistency import SEARCH_WINNER
 from manifests.canonical import digest_bytes
 from orchestrator.lifecycle import RunState
 from orchestrator.store import (
+    WHOLE_CAMPAIGN,
     AttemptKey,
     CommitPoint,
     DesiredState,
@@ -52,10 +53,24 @@ def live(place: Path) -> None:
         store.catalogue.create_campaign(manifest, (samples.RUNS[0], WAITING))
         campaign = store.catalogue.acquire_campaign(samples.CAMPAIGN, owner, 0)
         store.catalogue.renew(campaign)
+        live_controls(store)
         live_run(store, samples.KEY, owner)
         store.catalogue.resolve_run(samples.CAMPAIGN, samples.RUNS[1])
         store.catalogue.set_desired(samples.CAMPAIGN, DesiredState.PAUSED, "done")
         store.catalogue.release(campaign)
+
+
+def live_controls(store: Store) -> None:
+    """One request that is paid for, going on from wherever it stands."""
+    controls, campaign, seat = store.controls, samples.CAMPAIGN, ("s11", 1)
+    if not controls.caps(campaign):
+        controls.pause(campaign, "grower", "refused", "no credit")
+        controls.set_cap(campaign, WHOLE_CAMPAIGN, 500)
+    controls.resolve(campaign)
+    if not controls.spent(campaign):
+        controls.set_aside(campaign, "grower", seat, 40_000, {})
+    if controls.spent(campaign)[0].set_aside:
+        controls.settle(campaign, seat, 30_000)
 
 
 def live_run(store: Store, key: RunKey, owner: str) -> None:
