@@ -230,6 +230,16 @@ class CampaignManifest(_Bound):
             raise input_error(source, error) from error
 
 
+def models_of(manifest: CampaignManifest) -> tuple[str, ...]:
+    """The ids of the candidates that are language models, in the manifest's order."""
+    decisive = manifest.decisive
+    return tuple(
+        candidate.id
+        for candidate in (*decisive.candidates, *decisive.baselines)
+        if isinstance(candidate, ModelCandidate)
+    )
+
+
 def plan_hash(decisive: Decisive) -> str:
     """The digest of the canonical JSON of everything that decides results."""
     return digest(decisive.model_dump(mode="json"))

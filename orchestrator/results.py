@@ -3,20 +3,22 @@
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.analysis.conduct import conduct
 from campaigns.analysis.contrasts import Contrasts, contrasts
+from campaigns.analysis.health import Health, decision_health
 from campaigns.analysis.ranking import Ranking, ranking
 from campaigns.analysis.rule_search import SearchResult, rule_search
+from campaigns.analysis.workload import Workload, workload
 from campaigns.plan import CampaignPlan, PlannedRun
 from campaigns.records import CompanyOutcome
 from manifests.errors import IntegrityError
-from manifests.model import CampaignManifest
+from manifests.model import CampaignManifest, models_of
 from orchestrator.binding import bound_plan, bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.markets import PlayedMarket
+from orchestrator.records import StoreSource
 from orchestrator.search import search_json
-from orchestrator.session.reading import WindowReader
 from orchestrator.store import RunStatus, Store
-from orchestrator.workload import Conduct, conduct
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,24 @@ class GroupResults:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelConduct:
+    """Decision health and workload of the models in the order of the campaign; the last row of
+    either is all of them.
+    """
+
+    health: tuple[Health, ...]
+    workload: tuple[Workload, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Both tables as plain JSON, under `decision_health` and `workload`."""
+        tables = {
+            "decision_health": [row.to_json() for row in self.health],
+            "workload": [row.to_json() for row in self.workload],
+        }
+        return {name: {"candidates": rows[:-1], "all": rows[-1]} for name, rows in tables.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignResults:
     """The results of a campaign as far as it went.
 
@@ -56,7 +76,7 @@ class CampaignResults:
     unfinished: tuple[RunStatus, ...]
     companies: int
     exits: tuple[CompanyOutcome, ...]
-    conduct: Conduct | None
+    conduct: ModelConduct | None
 
     @property
     def campaign(self) -> str:
@@ -146,9 +166,15 @@ def campaign_results(store: Store, campaign: str) -> CampaignResults:
     )
 
 
-def _conduct(store: Store, campaign: str) -> Conduct | None:
-    reader = WindowReader(store, campaign)
-    return conduct(reader.models, reader.records()) if reader.models else None
+def _conduct(store: Store, campaign: str) -> ModelConduct | None:
+    source = StoreSource(store, campaign)
+    models = models_of(source.manifest)
+    if not models:
+        return None
+    trajectories = [each for run in source.runs() for each in conduct(run)]
+    return ModelConduct(
+        tuple(decision_health(models, trajectories)), tuple(workload(models, trajectories))
+    )
 
 
 def _group_results(

@@ -9,10 +9,11 @@ private + others.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from campaigns.analysis.exact import cents, mean
 from campaigns.analysis.matching import Matched, MissingRun, match
+from campaigns.analysis.measures import SCORE, Measure
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from manifests.errors import InputError
@@ -128,12 +129,17 @@ class Contrasts:
         }
 
 
+World: TypeAlias = tuple[CompanyOutcome, ...]
+"""The outcomes of one complete run, by seat."""
+
 # A run's place in the matrix: seed, repeat, and the candidate left out (None: nobody).
 _Cell = tuple[int, int, str | None]
 
 
-def contrasts(runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome]) -> Contrasts:
-    """The contrasts of one group's runs.
+def contrasts(
+    runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome], measure: Measure = SCORE
+) -> Contrasts:
+    """The contrasts of one group's runs, in the Score or another measure of outcomes.
 
     A group of replacements alone takes its references from elsewhere: pass their planned runs and
     outcomes along with its own.
@@ -144,7 +150,7 @@ def contrasts(runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome]) ->
     """
     matched = match(runs, outcomes)
     cells = _cells(runs)
-    panel = _panel(runs)
+    panel = panel_of(runs)
     blocks = list(dict.fromkeys((run.seed, run.repeat) for run in runs))
     unplanned = [
         f"lineup {'reference' if left_out is None else f'without-{left_out}'} "
@@ -157,7 +163,7 @@ def contrasts(runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome]) ->
         contrast
         for entrant in panel
         for seed, repeat in blocks
-        if (contrast := _contrast(entrant, seed, repeat, cells, matched)) is not None
+        if (contrast := _contrast(entrant, seed, repeat, cells, matched, measure)) is not None
     ]
     seeds = _whole_seeds(blocks, panel, found)
     return Contrasts(
@@ -187,7 +193,7 @@ def _cells(runs: Sequence[PlannedRun]) -> dict[_Cell, PlannedRun]:
     return cells
 
 
-def _panel(runs: Sequence[PlannedRun]) -> tuple[str, ...]:
+def panel_of(runs: Sequence[PlannedRun]) -> tuple[str, ...]:
     """The candidates by seat, read off any run by putting the one left out back into its seat."""
     panels = {
         tuple(
@@ -209,38 +215,40 @@ def _contrast(
     repeat: int,
     cells: Mapping[_Cell, PlannedRun],
     matched: Matched,
+    measure: Measure,
 ) -> MatchedContrast | None:
-    with_entrant = _outcomes((seed, repeat, None), cells, matched)
+    reference = _outcomes((seed, repeat, None), cells, matched)
     without = _outcomes((seed, repeat, entrant), cells, matched)
-    if with_entrant is None or without is None:
+    if reference is None or without is None:
         return None
+    return matched_contrast(entrant, reference, without, measure)
+
+
+def matched_contrast(
+    entrant: str, reference: World, without: World, measure: Measure = SCORE
+) -> MatchedContrast:
+    """What an entrant changes between two worlds of the same seed and repeat."""
     private = 0
     directed: dict[str, int] = {}
-    for here, there in zip(with_entrant, without, strict=True):
-        difference = here.score_cents - there.score_cents
+    for here, there in zip(reference, without, strict=True):
+        difference = measure(here) - measure(there)
         if here.candidate == entrant:
             private = difference
         else:
             directed[here.candidate] = difference
     return MatchedContrast(
         entrant=entrant,
-        seed=seed,
-        repeat=repeat,
+        seed=reference[0].seed,
+        repeat=reference[0].repeat,
         private=private,
         directed=directed,
-        market=_market_score(with_entrant) - _market_score(without),
+        market=sum(map(measure, reference)) - sum(map(measure, without)),
     )
 
 
-def _outcomes(
-    cell: _Cell, cells: Mapping[_Cell, PlannedRun], matched: Matched
-) -> tuple[CompanyOutcome, ...] | None:
+def _outcomes(cell: _Cell, cells: Mapping[_Cell, PlannedRun], matched: Matched) -> World | None:
     run = cells.get(cell)
     return None if run is None else matched.outcomes.get(run.run_id)
-
-
-def _market_score(outcomes: Iterable[CompanyOutcome]) -> int:
-    return sum(outcome.score_cents for outcome in outcomes)
 
 
 def _whole_seeds(

@@ -7,6 +7,7 @@ from typing import Any
 
 from campaigns.analysis.exact import cents
 from campaigns.analysis.matching import MissingRun, match
+from campaigns.analysis.measures import SCORE, Measure
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 
@@ -65,8 +66,11 @@ class Ranking:
         }
 
 
-def ranking(runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome]) -> Ranking:
-    """Candidates of `runs` by Mean Score; exact ties stand in the order of their ids.
+def ranking(
+    runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome], measure: Measure = SCORE
+) -> Ranking:
+    """Candidates of `runs` by Mean Score, or the mean of another measure; exact ties stand in the
+    order of their ids.
 
     Raises:
         InputError: an outcome contradicts the plan (`matching.match`).
@@ -79,7 +83,7 @@ def ranking(runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome]) -> R
             by_candidate.setdefault(outcome.candidate, []).append(outcome)
     lineups = {run.run_id: run.lineup for run in used}
     means = {
-        candidate: Fraction(sum(outcome.score_cents for outcome in own), len(own))
+        candidate: Fraction(sum(map(measure, own)), len(own))
         for candidate, own in by_candidate.items()
     }
     order = sorted(means, key=lambda candidate: (-means[candidate], candidate))

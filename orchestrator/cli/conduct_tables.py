@@ -1,20 +1,23 @@
 """Decision health and workload of models as tables for people."""
 
+from campaigns.analysis.conduct import Work
+from campaigns.analysis.health import Health
+from campaigns.analysis.workload import Workload
 from orchestrator.cli.output import Column
 from orchestrator.cli.tables import print_table
-from orchestrator.workload import Conduct, Health, Work, Workload
+from orchestrator.results import ModelConduct
 
 
-def show_conduct(found: Conduct) -> None:
+def show_conduct(found: ModelConduct) -> None:
     """Print how the windows of models closed, and what their decisions took."""
-    _show_health((*found.health, found.health_of_all))
-    _show_workload((*found.workload, found.workload_of_all))
+    _show_health(found.health)
+    _show_workload(found.workload)
 
 
 def _show_health(rows: tuple[Health, ...]) -> None:
     notes = [f"{rows[-1].open:,} more are not settled yet."] if rows[-1].open else []
-    if rows[-1].failed_attempts:
-        notes.append(f"{rows[-1].failed_attempts:,} attempts failed before another one closed.")
+    if rows[-1].fresh_attempts:
+        notes.append(f"{rows[-1].fresh_attempts:,} attempts failed before another one closed.")
     print_table(
         "Decision health: settled company-windows",
         [

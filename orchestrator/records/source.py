@@ -23,7 +23,7 @@ from campaigns.records import (
 )
 from engine.scenario import Scenario
 from manifests.errors import IntegrityError
-from manifests.model import CampaignManifest, ModelCandidate
+from manifests.model import CampaignManifest, models_of
 from orchestrator.binding import bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.records.accounts import company_days, market_days
@@ -53,11 +53,7 @@ class StoreSource:
 
     def runs(self) -> Iterator[StoredRun]:
         """The runs in scheduling order; the file of one is closed when the next is asked for."""
-        models = frozenset(
-            candidate.id
-            for candidate in (*self.manifest.decisive.candidates, *self.manifest.decisive.baselines)
-            if isinstance(candidate, ModelCandidate)
-        )
+        models = frozenset(models_of(self.manifest))
         for row in self._store.catalogue.runs(self._campaign):
             run = self._store.run(row.key)
             try:

@@ -212,16 +212,6 @@ class WindowReader:
         self._manifest: CampaignManifest = store.catalogue.manifest(campaign)
         self._scenario: Scenario = bound_scenario(self._manifest)
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The ids of the candidates that are models, in the order of the manifest."""
-        decisive = self._manifest.decisive
-        return tuple(
-            candidate.id
-            for candidate in (*decisive.candidates, *decisive.baselines)
-            if isinstance(candidate, ModelCandidate)
-        )
-
     def records(
         self, run_id: str | None = None, day: int | None = None, seat: int | None = None
     ) -> Iterator[WindowRecord]:

@@ -1,0 +1,1 @@
+"""From a study to what people look at: files of tables, figures, and one HTML page."""

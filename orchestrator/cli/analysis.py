@@ -1,0 +1,121 @@
+"""Commands that turn what campaigns left into findings: tables, figures, a report."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from manifests.errors import StoreError
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    INCOMPLETE,
+    STORE_VARIABLE,
+    JsonOption,
+    notice,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from campaigns.analysis.study import Study
+
+app = typer.Typer()
+
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[CAMPAIGN]...",
+        help="The campaigns, the main one first; findings that pool them need several.",
+        show_default="the only one of each store",
+    ),
+]
+StoresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--store",
+        metavar="DIRECTORY",
+        help="Where the campaigns are kept; may be given several times.",
+        show_default=f"${STORE_VARIABLE} or ./{DEFAULT_STORE}",
+    ),
+]
+ScoresOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="A plain table of Scores instead, CSV or Parquet; may be given several times.",
+    ),
+]
+
+
+@app.command()
+def analyze(
+    names: NamesArgument = None,
+    store: StoresOption = None,
+    scores: ScoresOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="Where the tables go; with --json nothing is written without it.",
+            show_default="./ceo-arena-analysis",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute every finding; write all tables as CSV and Parquet and print the main ones.
+
+    Ends with 1 when runs are missing, and names them.
+
+    JSON: ranking, entrants (private, others, market), directed (all pairs),
+    stability (blocks, pairs with mean, SD, same_sign, stable), groups (what
+    the means are over), missing, notices. Money is in integer cents. The
+    columns of a table of Scores: seed, seat, candidate, score_cents, lineup
+    or replaced; optional group, repeat, salvage_cents, revenue_cents,
+    net_outlays_cents, status. docs/analysis.md explains all of it.
+    """
+    from campaigns.analysis.tables import all_tables
+    from campaigns.report.files import write_tables
+    from orchestrator.cli.study_tables import show_study
+
+    found = _study(names, store, scores)
+    tables = all_tables(found)
+    folder = out or (None if as_json else Path("ceo-arena-analysis"))
+    if folder is not None:
+        with _writing(folder):
+            written = write_tables(tables.values(), folder)
+        notice(f"{len(written)} files written to {folder}")
+    if as_json:
+        print_json(found.to_json())
+    else:
+        show_study(found, tables)
+    if not found.is_complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _study(names: list[str] | None, stores: list[str] | None, scores: list[Path] | None) -> "Study":
+    """The study of what the options name.
+
+    Raises:
+        InputError: a campaign, store or file that cannot be used.
+    """
+    from campaigns.analysis.study import study
+    from orchestrator.gathering import gather
+
+    places = stores or []
+    if not places and (names or not scores):
+        places = [os.environ.get(STORE_VARIABLE) or DEFAULT_STORE]
+    return study(gather(places, names or [], scores or []))
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Tell a person when the system does not take the files."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written: {error.strerror or error}.", "Name another folder."
+        ) from error
