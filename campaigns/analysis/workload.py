@@ -17,9 +17,9 @@ class Workload:
     over one run.
 
     `counted` has the settled windows that were sealed and whose every reply told its usage; `apart`
-    has all other work but that of `late` replies, which came for an owner that had lost the run: paid,
-    in no conversation and in none of the other figures. Mean and standard deviation (of a sample) are of counted replies over
-    trajectories; None where there are too few.
+    has all other work, and `late` the replies that came for an owner which had lost the run: paid,
+    in no conversation and in none of the other figures. Mean and standard deviation (of a sample)
+    are of counted replies over trajectories; None where there are too few.
     """
 
     candidate: str | None

@@ -1,6 +1,7 @@
 """Decision health, workload and behaviour, from records that are written out by hand."""
 
 import math
+from fractions import Fraction
 
 from campaigns.analysis.behaviour import behaviour
 from campaigns.analysis.conduct import SETTINGS, Conduct, Work, conduct
@@ -124,7 +125,7 @@ def test_behaviour_is_over_settled_windows_and_their_last_attempts() -> None:
     ada, rule = behaviour(["ada", "rule"], trajectories())
     assert (ada.windows, ada.unsealed) == (5, 1)
     assert ada.settings["price_settings"] == 6
-    assert ada.per_window(ada.settings["price_settings"]) == 6 / 5
+    assert ada.per_window(ada.settings["price_settings"]) == Fraction(6, 5)
     assert (ada.queries, ada.notes, ada.statements) == (3, 2, 3)
     assert ada.statements_per_note == 1.5
     assert rule.settings == {name: 3 if name == "stock_settings" else 0 for name in SETTINGS}

@@ -100,7 +100,8 @@ def test_windows_and_attempts_are_those_of_the_journal(store: Store) -> None:
 
 
 def test_replies_and_failures_add_up_to_the_attempts(store: Store) -> None:
-    replies, failures = rows(store, ReplyRecord), rows(store, FailureRecord)
+    replies = [each for each in rows(store, ReplyRecord) if not each.is_late]
+    failures = rows(store, FailureRecord)
     for attempt in rows(store, AttemptRecord):
         place = (attempt.run_id, attempt.world_version, attempt.seat, attempt.attempt)
         own = [
@@ -122,8 +123,15 @@ def test_replies_and_failures_add_up_to_the_attempts(store: Store) -> None:
     ]
 
 
-def test_a_late_reply_is_told_apart(store: Store) -> None:
-    assert not any(each.is_late for each in rows(store, ReplyRecord))
+def test_late_replies_are_those_of_the_ledger(store: Store) -> None:
+    late = [each for each in rows(store, ReplyRecord) if each.is_late]
+    ledger = [
+        (reply.key.version, reply.key.seat, reply.request)
+        for run_id in (PLAYED, OPEN)
+        for reply in SessionStore(store.run(RunKey(NAME, run_id))).late_replies()
+    ]
+    assert ledger
+    assert [(each.world_version, each.seat, each.request) for each in late] == ledger
 
 
 def test_settings_are_those_of_the_sealed_decisions(store: Store) -> None:
