@@ -13,11 +13,18 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_attempt,
+    wait_fixed,
+)
 
 from engine.decision import CompanyDecision
 from manifests.canonical import digest_bytes
-from manifests.errors import IntegrityError
+from manifests.errors import IntegrityError, StoreError
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import Allowance, time_is_up
 from orchestrator.session.events import (
@@ -58,7 +65,12 @@ from providers.contract import Fault, Provider, ProviderFault, Reply, Request
 from providers.retry import Stop, decide
 
 _SLEEP_SECONDS: Final = 1.0
-"""How long a back-off sleeps before it looks whether the run is to rest."""
+"""How long a back-off sleeps before it looks whether the run is to rest, and how long a reply waits
+before it is offered to the journal again.
+"""
+
+_TRIES_TO_KEEP: Final = 120
+"""How often a reply is offered to a journal that cannot take it: for two minutes or more."""
 
 
 class Journal(Protocol):
@@ -71,7 +83,8 @@ class Journal(Protocol):
     def append(self, event: Event) -> None:
         """Commit one event and what it changes in the private files, in one transaction.
 
-        Raises LeaseLost, after which nothing may be done any more, and StoreError.
+        Raises LeaseLost, after which nothing may be done any more, and StoreError, after which the
+        same event may be tried again.
         """
         ...
 
@@ -354,9 +367,32 @@ class Session:
 
     async def _happen(self, event: Event) -> None:
         """Journal an event, then let it have happened."""
+        if isinstance(event, Answered):
+            await self._keep(event)
+        else:
+            await self._append(event)
+        self._state = apply(self._state, event)
+
+    async def _append(self, event: Event) -> None:
         # The journal's transaction is never abandoned half-way: a cancelled session waits for it.
         await _undisturbed(asyncio.to_thread(self._journal.append, event))
-        self._state = apply(self._state, event)
+
+    async def _keep(self, answered: Answered) -> None:
+        """Journal a reply, which is paid: while the disk is full or the database away, it waits
+        here, and the run with it, which is not active time. Raises StoreError when that lasts.
+        """
+        began = self._clock.monotonic()
+        trying = AsyncRetrying(
+            retry=retry_if_exception_type(StoreError),
+            wait=wait_fixed(_SLEEP_SECONDS),
+            stop=stop_after_attempt(_TRIES_TO_KEEP),
+            sleep=self._clock.sleep,
+            reraise=True,
+        )
+        await trying(self._append, answered)
+        if trying.statistics["attempt_number"] > 1:
+            assert self._began is not None, "nothing is answered before the journal was read"
+            self._began += self._clock.monotonic() - began
 
 
 def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:

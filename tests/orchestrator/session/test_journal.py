@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pytest
 
-from manifests.errors import IntegrityError
+from manifests.errors import IntegrityError, StoreError
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.session.ceo import StoredJournal
 from orchestrator.session.events import (
@@ -201,6 +201,29 @@ def test_a_run_that_was_set_going_again_asks_again(run: RunStore) -> None:
     events = [decode_event(body) for body in SessionStore(run).events(KEY)]
     places = [type(event) for event in events]
     assert places.index(Resumed) == places.index(Halted) + 1
+
+
+def test_a_commit_whose_answer_was_lost_is_not_done_again(
+    run: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = samples.start(run)
+    commit, calls = SessionStore.append, 0
+
+    def lost(self: SessionStore, *arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise StoreError("The database went away before the commit.")
+        commit(self, *arguments)
+        if calls == 4:
+            raise StoreError("The database went away after the commit.")
+
+    monkeypatch.setattr(SessionStore, "append", lost)
+    status, model = play(run, lease, reply(SEAL))
+    assert status is CompanyWindowStatus.SEALED
+    assert len(model.asked) == 1
+    kinds = [type(decode_event(body)).__name__ for body in SessionStore(run).events(KEY)]
+    assert kinds == ["WindowOpened", "Asked", "Answered", "ToolReceipt", "Closed"]
 
 
 def test_a_reply_of_many_megabytes_is_kept_whole(run: RunStore) -> None:
