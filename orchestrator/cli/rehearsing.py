@@ -26,8 +26,8 @@ def rehearsal_gateway(
     """Run a gateway, if every model of the campaign is to be found at one and none is named.
 
     Its address and a fresh key stand in the environment meanwhile, where hosts that are started
-    below find them. A gateway that the environment names already is left to whoever runs it.
-    `faults` is a fault plan for the gateway.
+    below find them. One that dies is started again. A gateway that the environment names already is
+    left to whoever runs it. `faults` is a fault plan for the gateway.
 
     Raises:
         InputError: the hosts are those of a cluster at `address`, which do not see this
@@ -49,16 +49,15 @@ def rehearsal_gateway(
             f"Start one with `ceo-arena gateway`, and set {URL_VARIABLE} and {KEY_VARIABLE} as it "
             "says, both here and where the cluster is started.",
         )
-    from providers.rehearsal import GatewayOptions, start_gateway
+    from providers.rehearsal import GatewayOptions, keep_gateway
     from providers.rehearsal.faults import load_fault_plan
 
     key = secrets.token_hex(_KEY_BYTES)
     plan = None if faults is None else load_fault_plan(faults)
-    options = GatewayOptions.model_validate({"api_key": key, "faults": plan})
-    with start_gateway(options) as running:
+    with keep_gateway(GatewayOptions.model_validate({"api_key": key, "faults": plan})) as base_url:
         notice("A rehearsal gateway was started for this campaign: scripted agents, no model.")
         keys = {route.credentials[0]: key for route in routes if route.credentials != "no key"}
-        with _environment({URL_VARIABLE: running.base_url, **keys}):
+        with _environment({URL_VARIABLE: base_url, **keys}):
             yield
 
 

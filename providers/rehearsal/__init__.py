@@ -4,8 +4,8 @@ A rehearsal tool and a test double. No model answers here, and nothing it says c
 as strict as the services whose protocols it speaks.
 """
 
-from providers.rehearsal.embedded import RunningGateway, start_gateway
+from providers.rehearsal.embedded import RunningGateway, keep_gateway, start_gateway
 from providers.rehearsal.options import GatewayOptions
 from providers.rehearsal.serving import serve
 
-__all__ = ["GatewayOptions", "RunningGateway", "serve", "start_gateway"]
+__all__ = ["GatewayOptions", "RunningGateway", "keep_gateway", "serve", "start_gateway"]

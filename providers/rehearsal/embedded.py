@@ -25,6 +25,7 @@ from providers.rehearsal.serving import serve
 START_SECONDS: Final = 60.0
 END_SECONDS: Final = 10.0
 ORPHAN_CHECK_SECONDS: Final = 1.0
+DEATH_CHECK_SECONDS: Final = 0.2
 
 
 class _Order(msgspec.Struct, frozen=True):
@@ -49,7 +50,12 @@ class RunningGateway:
     """A gateway in a process of its own. `base_url` ends with `/v1`, as clients want it."""
 
     base_url: str
-    process_id: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def process_id(self) -> int:
+        """The number of the process."""
+        return self.process.pid
 
     def statistics(self) -> dict[str, Any]:
         """What the gateway has counted so far, as `Statistics.report` describes it."""
@@ -83,9 +89,38 @@ def start_gateway(
     ) as process:
         try:
             base_url = _give_order(process, host, port, options or GatewayOptions())
-            yield RunningGateway(base_url, process.pid)
+            yield RunningGateway(base_url, process)
         finally:
             _end(process)
+
+
+@contextlib.contextmanager
+def keep_gateway(options: GatewayOptions) -> Iterator[str]:
+    """As `start_gateway`, and start the gateway again at its address whenever it dies; the base
+    URL.
+
+    Its agents know nothing but what they are asked, so that the new one answers as the old one
+    would have.
+    """
+    over = threading.Event()
+    with start_gateway(options) as first:
+        keeper = threading.Thread(target=_keep, args=(first, options, over))
+        keeper.start()
+        try:
+            yield first.base_url
+        finally:
+            over.set()
+            keeper.join()
+
+
+def _keep(running: RunningGateway, options: GatewayOptions, over: threading.Event) -> None:
+    port = urlsplit(running.base_url).port or 0
+    with contextlib.ExitStack() as started:
+        while not over.wait(DEATH_CHECK_SECONDS):
+            if running.process.poll() is not None:
+                # Where it cannot start now, it is tried again at the next look.
+                with contextlib.suppress(ArenaError):
+                    running = started.enter_context(start_gateway(options, port=port))
 
 
 def obey() -> None:

@@ -16,6 +16,9 @@ from manifests.errors import InputError
 
 SHOWN_REPEATS: Final = 1_000
 
+# How every line of a ledger begins.
+_BEGINNING: Final = b'{"event":'
+
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the ledger: a request was asked, or the last of its reply is being written."""
@@ -112,7 +115,10 @@ class Statistics:
             ) from error
 
     def _read(self, ledger: Path) -> None:
-        for number, line in enumerate(ledger.read_bytes().splitlines(), start=1):
+        lines = ledger.read_bytes().splitlines(keepends=True)
+        # The machine went down while the last line was written.
+        torn = lines.pop() if lines and _is_torn(lines[-1]) else b""
+        for number, line in enumerate(lines, start=1):
             try:
                 entry = msgspec.json.decode(line, type=Entry)
             except msgspec.DecodeError as error:
@@ -121,6 +127,12 @@ class Statistics:
                     "Name another file; this one is left as it is.",
                 ) from error
             self._count(entry)
+        if torn:
+            os.truncate(ledger, sum(map(len, lines)))
+
+
+def _is_torn(line: bytes) -> bool:
+    return not line.endswith(b"\n") and line.startswith(_BEGINNING[: len(line)])
 
 
 def _repeated(counts: Counter[str]) -> int:

@@ -21,7 +21,7 @@ from engine.settle import initial_state, settle_window
 from engine.streams import Streams
 from orchestrator.binding import scenario_of
 from orchestrator.progress import CampaignProgress, ProgressReader
-from orchestrator.store import open_store
+from orchestrator.store import Store, open_store
 
 COMMAND: Final = (sys.executable, "-c", "from orchestrator.cli.main import main; main()")
 CAMPAIGN: Final = "trial"
@@ -115,18 +115,8 @@ class Place:
 
     def evidence(self) -> dict[str, Evidence]:
         """What every run left in the store."""
-        found = {}
         with open_store(str(self.store)) as store:
-            for row in store.catalogue.runs(CAMPAIGN):
-                run = store.run(row.key)
-                found[row.key.run_id] = Evidence(
-                    tuple(day.state_digest for day in run.days()),
-                    tuple(
-                        (outcome.candidate, outcome.score_cents, outcome.exit_day)
-                        for outcome in run.outcomes()
-                    ),
-                )
-        return found
+            return evidence_in(store)
 
     def owners(self) -> set[int]:
         """The processes that play runs now, by the names under which they hold their leases."""
@@ -148,6 +138,21 @@ def place(directory: Path, text: str = MATRIX, days: int = 21) -> Iterator[Place
     """A place for a campaign; whatever it leaves of Ray is removed."""
     with tempfile.TemporaryDirectory(prefix="a", dir="/tmp", ignore_cleanup_errors=True) as short:
         yield Place(directory, short, text, days)
+
+
+def evidence_in(store: Store) -> dict[str, Evidence]:
+    """What every run of the campaign left in a store."""
+    found = {}
+    for row in store.catalogue.runs(CAMPAIGN):
+        run = store.run(row.key)
+        found[row.key.run_id] = Evidence(
+            tuple(day.state_digest for day in run.days()),
+            tuple(
+                (outcome.candidate, outcome.score_cents, outcome.exit_day)
+                for outcome in run.outcomes()
+            ),
+        )
+    return found
 
 
 def finished(process: "subprocess.Popen[str]") -> "subprocess.CompletedProcess[str]":

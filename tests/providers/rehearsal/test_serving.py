@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx2
 import psutil
 import pytest
 from pydantic import ValidationError
 
 from manifests.errors import InputError
-from providers.rehearsal import GatewayOptions, serve, start_gateway
+from providers.rehearsal import GatewayOptions, keep_gateway, serve, start_gateway
 from tests.providers.rehearsal.client import body, post
 
 PATIENCE_SECONDS = 60
@@ -51,6 +52,17 @@ def is_listening(base_url: str) -> bool:
     address = urlsplit(base_url)
     with socket.socket() as probe:
         return probe.connect_ex((address.hostname or "", address.port or 0)) == 0
+
+
+def patiently_posted(base_url: str) -> int:
+    """The status of a request that is repeated until somebody is there to answer it."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return post(base_url, body()).status_code
+        except httpx2.TransportError:
+            assert time.monotonic() < deadline, "nobody came back"
+            time.sleep(0.05)
 
 
 def wait_for_end(process_id: int) -> None:
@@ -122,6 +134,25 @@ def test_it_can_be_killed_and_started_again_at_its_address() -> None:
         with start_gateway(port=port) as second:
             assert second.base_url == first.base_url
             assert post(second.base_url, body()).status_code == 200
+
+
+def test_one_that_is_kept_comes_back_at_its_address_until_it_is_no_longer_wanted() -> None:
+    def processes() -> list[psutil.Process]:
+        return [
+            child
+            for child in psutil.Process().children()
+            if child.status() != psutil.STATUS_ZOMBIE and "providers.rehearsal" in child.cmdline()
+        ]
+
+    others = set(processes())
+    with keep_gateway(GatewayOptions()) as base_url:
+        for _ in range(2):
+            (running,) = set(processes()) - others
+            running.kill()
+            wait_for_end(running.pid)
+            assert patiently_posted(base_url) == 200
+    assert set(processes()) == others
+    assert not is_listening(base_url)
 
 
 def test_a_port_in_use_is_said_to_be() -> None:

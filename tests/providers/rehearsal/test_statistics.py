@@ -121,6 +121,31 @@ def test_a_ledger_outlives_its_gateway(tmp_path: Path) -> None:
         assert found["repeats_by_name"] == {"one": {"requests": 2, "replies": 2}}
 
 
+@pytest.mark.parametrize("torn", [b"{", b'{"event":"asked","mod'])
+def test_a_line_that_was_cut_off_was_never_counted(torn: bytes, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    first = Statistics(ledger)
+    first.note(Entry("asked", "m", "1"))
+    first.close()
+    whole = ledger.read_bytes()
+    ledger.write_bytes(whole + torn)
+    again = Statistics(ledger)
+    assert again.report()["requests"] == 1
+    again.note(Entry("asked", "m", "2"))
+    again.close()
+    assert ledger.read_bytes().startswith(whole)
+    assert Statistics(ledger).report()["requests"] == 2
+
+
+@pytest.mark.parametrize("text", ["# Notes", "{}", '{"event":"asked","model":"m","digest":"1"}\nx'])
+def test_the_end_of_a_file_that_is_no_ledger_is_kept_too(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text(text)
+    with pytest.raises(InputError, match="not an entry"):
+        Statistics(file)
+    assert file.read_text() == text
+
+
 def test_a_file_that_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n")
