@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from manifests.canonical import parse_json
+from manifests.canonical import canonical_json, parse_json
 from manifests.containers import Fault, Source, Target, new_container, open_container
 from manifests.errors import ArenaError, IntegrityError
 from manifests.keys import PrivateKey, PublicKey
@@ -90,12 +90,12 @@ class BundleWriter:
 
     def seal(self, predicate: Predicate, keys: Sequence[PrivateKey]) -> Envelope:
         """Write the manifest, the results, and the envelope; nothing can be added afterwards."""
-        self.add(MANIFEST_FILE, [document(predicate.manifest)])
-        self.add(RESULTS_FILE, [document(predicate.results)])
+        # As a reader finds them: canonical JSON knows no 5.0 beside 5.
+        said = parse_json(canonical_json(predicate.model_dump(mode="json")), "The predicate")
+        self.add(MANIFEST_FILE, [document(said["manifest"])])
+        self.add(RESULTS_FILE, [document(said["results"])])
         statement = Statement(
-            subject=tuple(self._subjects),
-            predicate_type=PREDICATE_TYPE,
-            predicate=predicate.model_dump(mode="json"),
+            subject=tuple(self._subjects), predicate_type=PREDICATE_TYPE, predicate=said
         )
         envelope = sign(statement, keys)
         self._target.add(ENVELOPE_FILE, [envelope.to_json()])

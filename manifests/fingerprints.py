@@ -8,9 +8,10 @@ import importlib.util
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -68,6 +69,18 @@ def interpreter() -> dict[str, str]:
         "system": platform.system(),
         "machine": platform.machine(),
         "byte_order": sys.byteorder,
+    }
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """What a run is played with in this process: its interpreter, the versions of the libraries
+    that can change a result, and of this program; errors as `library_versions`.
+    """
+    return {
+        "interpreter": interpreter(),
+        "libraries": library_versions(),
+        "package": package_version(),
     }
 
 

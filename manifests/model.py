@@ -33,6 +33,7 @@ from manifests.validation import input_error
 FORMAT: Final = "ceos-manifest-v1"
 
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+Commitment = Annotated[str, StringConstraints(pattern=r"^hmac-sha256:[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1)]
 Seat = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
@@ -98,13 +99,15 @@ Candidate = Annotated[PolicyCandidate | ModelCandidate | SearchWinner, Field(dis
 class Harness(_Bound):
     """What every language model is told and given, the same on all routes.
 
-    `interface` is the version of the contract between a company and its CEO. `memory_characters` is
-    how much of a company's own notes a new window begins with.
+    `interface` is the version of the contract between a company and its CEO. `tools` has the digest
+    of every tool's definition by its name, `tools_digest` is over all of them in their order.
+    `memory_characters` is how much of a company's own notes a new window begins with.
     """
 
     interface: Name
     prompt: Name
     prompt_digest: Digest
+    tools: dict[Name, Digest]
     tools_digest: Digest
     memory_characters: Annotated[int, Field(ge=0)]
 
@@ -176,7 +179,8 @@ class Provenance(_Bound):
     """What is recorded beside the plan: who wrote the manifest when and where; none of it decides.
 
     `limits` holds the limits that change no result, such as how many runs are active at once;
-    `definition` is the campaign file as it was understood, with its labels and notes.
+    `definition` is the campaign file as it was understood, with its labels and notes. `endpoints`
+    has the commitment to each model's endpoint (`manifests.commitments`), by candidate.
     """
 
     campaign: Name
@@ -186,6 +190,7 @@ class Provenance(_Bound):
     note: str = ""
     limits: JsonObject = Field(default_factory=dict)
     definition: JsonObject = Field(default_factory=dict)
+    endpoints: dict[Name, Commitment] = Field(default_factory=dict)
 
 
 class CampaignManifest(_Bound):

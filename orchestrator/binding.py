@@ -5,7 +5,7 @@ goes on only under the package that its manifest binds (manifests.md section 1).
 """
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from engine.observation import Catalog
 from engine.policies.base import make_policy
 from engine.scenario import Scenario, default_scenario, load_scenario, parse_scenario
 from engine.streams import stream_fingerprint
+from manifests.commitments import commitments
 from manifests.comparison import Difference, difference, told
 from manifests.errors import InputError
 from manifests.fingerprints import (
@@ -40,9 +41,12 @@ from manifests.model import (
     freeze,
 )
 from manifests.model import PlannedRun as BoundRun
-from providers.routes import parse_route
+from providers.routes import Route, parse_route
 
 PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
+
+VENDORS_OWN: Final = "the vendor's own address"
+"""What is committed to for a route that names no endpoint."""
 
 RUNTIME_VERSION: Final = "ceos-runtime-v4"
 
@@ -76,6 +80,36 @@ def frozen(planned: CampaignPlan) -> CampaignManifest:
         random_streams=stream_fingerprint(),
     )
     return freeze(decisive, _provenance(definition))
+
+
+def with_endpoints(
+    manifest: CampaignManifest, key: bytes, environment: Mapping[str, str]
+) -> CampaignManifest:
+    """The manifest with commitments, under `key`, to the endpoints that its models have now.
+
+    A model whose endpoint stands in a variable that is not set has none.
+
+    Raises:
+        InputError: an unusable route; says of which candidate.
+    """
+    endpoints = {}
+    for candidate in bound_plan(manifest).definition.all_candidates():
+        if candidate.route is None:
+            continue
+        route = parse_route(candidate.route, f'The route of candidate "{candidate.id}"')
+        endpoint = endpoint_of(route, environment)
+        if endpoint:
+            endpoints[candidate.id] = endpoint
+    committed = {"endpoints": commitments(key, endpoints)}
+    provenance = manifest.provenance.model_copy(update=committed)
+    return manifest.model_copy(update={"provenance": provenance})
+
+
+def endpoint_of(route: Route, environment: Mapping[str, str]) -> str:
+    """The endpoint that a commitment to a route is about; empty while its variable is not set."""
+    if route.endpoint_env is not None:
+        return environment.get(route.endpoint_env, "").strip().rstrip("/")
+    return (route.endpoint or VENDORS_OWN).rstrip("/")
 
 
 def scenario_of(definition: CampaignDefinition) -> Scenario:
@@ -246,12 +280,13 @@ def _harness(candidates: Iterable[Candidate]) -> Harness | None:
     # Imported late: without models, nobody needs the tools.
     from orchestrator.session.briefing import MEMORY_CHARACTERS
     from orchestrator.session.prompt import PROMPT_VERSION, prompt_digest
-    from orchestrator.session.tools import tools_hash
+    from orchestrator.session.tools import tool_hashes, tools_hash
 
     return Harness(
         interface=DECISION_VERSION,
         prompt=PROMPT_VERSION,
         prompt_digest=prompt_digest(),
+        tools=tool_hashes(),
         tools_digest=tools_hash(),
         memory_characters=MEMORY_CHARACTERS,
     )

@@ -1,5 +1,6 @@
 """Carrying a campaign out from the command line: created, followed, and left without harm."""
 
+import os
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from campaigns.plan import CampaignPlan
+from manifests.commitments import new_key
 from manifests.errors import StoreError
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import frozen
+from orchestrator.binding import frozen, with_endpoints
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import rehearsal_gateway
 from orchestrator.cli.watching import View, view
@@ -45,8 +47,12 @@ def created(planned: CampaignPlan, location: str) -> Iterator[tuple[Store, str]]
     """
     manifest = frozen(planned)
     check_playable(manifest)
+    key = None
+    if manifest.decisive.harness is not None:
+        key = new_key()
+        manifest = with_endpoints(manifest, key, os.environ)
     with open_store(location, create=True) as store:
-        yield store, store.catalogue.create_campaign(manifest, planned.runs).name
+        yield store, store.catalogue.create_campaign(manifest, planned.runs, key).name
 
 
 def carry_out(

@@ -16,7 +16,14 @@ from orchestrator.store.codec import planned_json, read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
 from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow
-from orchestrator.store.schema import acts, campaign_controls, campaign_leases, campaigns, runs
+from orchestrator.store.schema import (
+    acts,
+    campaign_controls,
+    campaign_leases,
+    campaigns,
+    endpoint_keys,
+    runs,
+)
 
 # Names and run ids are names of directories and files, too.
 _FILE_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,238}[a-z0-9])?")
@@ -29,9 +36,14 @@ class Catalogue:
         self._database = database
 
     def create_campaign(
-        self, manifest: CampaignManifest, planned: Sequence[PlannedRun]
+        self,
+        manifest: CampaignManifest,
+        planned: Sequence[PlannedRun],
+        endpoint_key: bytes | None = None,
     ) -> CampaignRow:
         """Record a campaign with its runs, wanted to run; one with an equal plan is kept as it is.
+
+        `endpoint_key` is the key of the endpoint commitments in the manifest, if it has any.
 
         Raises:
             InputError: the store has another plan under this name, whose differences are named;
@@ -46,6 +58,9 @@ class Catalogue:
             found = _manifest_bytes(connection, name)
             if found is None:
                 _insert_campaign(connection, manifest, planned)
+                if endpoint_key is not None:
+                    row = {"campaign": name, "key": endpoint_key}
+                    connection.execute(insert(endpoint_keys).values(row))
             else:
                 _check_same_plan(CampaignManifest.from_json(found), manifest)
             return _campaign(connection, name)
@@ -81,6 +96,15 @@ class Catalogue:
             if content is None:
                 raise _unknown_campaign(connection, name)
             return content
+
+    def endpoint_key(self, name: str) -> bytes | None:
+        """The key of a campaign's endpoint commitments; None when it has none. Raises InputError
+        for an unknown campaign.
+        """
+        with self._database.read() as connection:
+            _campaign(connection, name)
+            query = select(endpoint_keys.c.key).where(endpoint_keys.c.campaign == name)
+            return connection.scalar(query)
 
     def runs(self, name: str) -> list[RunRow]:
         """The runs of a campaign in scheduling order. Raises InputError for an unknown campaign."""
@@ -182,7 +206,15 @@ def copied_rows(connection: Connection, campaign: str) -> dict[Table, list[dict[
     return {
         campaigns: _rows(connection, campaigns, campaigns.c.name == campaign),
         runs: _rows(connection, runs, runs.c.campaign == campaign),
+        endpoint_keys: _rows(connection, endpoint_keys, endpoint_keys.c.campaign == campaign),
     }
+
+
+def insert_copies(connection: Connection, copies: Mapping[Table, list[dict[str, Any]]]) -> None:
+    """Inverse of `copied_rows`."""
+    for table, rows in copies.items():
+        if rows:
+            connection.execute(insert(table), rows)
 
 
 def insert_controls(connection: Connection, name: str, desired: DesiredState, reason: str) -> None:

@@ -12,7 +12,7 @@ from campaigns.consistency import SEARCH_WINNER
 from campaigns.records import CompanyOutcome
 from manifests.errors import InputError, IntegrityError, StoreError
 from orchestrator.lifecycle import RunState
-from orchestrator.store.catalogue import Catalogue, copied_rows, insert_controls
+from orchestrator.store.catalogue import Catalogue, copied_rows, insert_controls, insert_copies
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import Database, DatabaseNow
 from orchestrator.store.controls import RouteControls
@@ -120,8 +120,7 @@ class RunFile:
     def _fill(self, connection: Connection) -> None:
         with self._catalogue.read() as catalogue:
             copies = copied_rows(catalogue, self._key.campaign)
-        for table, rows in copies.items():
-            connection.execute(insert(table), rows)
+        insert_copies(connection, copies)
         run, content = connection.execute(_row_of(self._key)).one()
         if SEARCH_WINNER in read_planned(content, f"the plan of {self._key}").lineup:
             raise InputError(
@@ -226,8 +225,7 @@ def _fill_from_runs(directory: Path, connection: Connection) -> None:
         finally:
             database.close()
         if _plan_hash(connection, key.campaign) is None:
-            for table, rows in copies.items():
-                connection.execute(insert(table), rows)
+            insert_copies(connection, copies)
             insert_controls(
                 connection,
                 key.campaign,

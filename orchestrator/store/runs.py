@@ -11,7 +11,9 @@ from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.records import ActionReceipt, DayRecord
 from engine.state import WorldState, encode_state, encoded_state_digest
+from manifests.canonical import canonical_json
 from manifests.errors import IntegrityError
+from manifests.fingerprints import environment
 from manifests.model import CampaignManifest
 from orchestrator.lifecycle import RunState, check_run_settles, check_run_transition
 from orchestrator.store import reading
@@ -44,6 +46,7 @@ from orchestrator.store.schema import (
     days,
     outcomes,
     receipts,
+    run_environments,
     run_leases,
     run_states,
 )
@@ -126,7 +129,25 @@ class RunStore:
         with self._opening:
             held = self._held = self._held or self._home.make()
         with held.database.write(CommitPoint.ACQUIRE_RUN) as connection:
-            return _LEASES.acquire(connection, held.run, str(self.key), owner, seconds)
+            lease = _LEASES.acquire(connection, held.run, str(self.key), owner, seconds)
+            connection.execute(
+                insert(run_environments).values(
+                    run=held.run, epoch=lease.epoch, content=canonical_json(environment())
+                )
+            )
+            return lease
+
+    def environments(self) -> list[tuple[int, bytes]]:
+        """What each owner of the run plays, or played, it with: (epoch of its lease, canonical JSON
+        of `fingerprints.environment`), in order.
+        """
+        held = self.held()
+        if held is None:
+            return []
+        columns = run_environments.c
+        query = select(columns.epoch, columns.content).where(columns.run == held.run)
+        with held.database.read() as connection:
+            return [tuple(row) for row in connection.execute(query.order_by(columns.epoch))]
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease for its time from now on. Raises LeaseLost."""

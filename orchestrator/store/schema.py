@@ -85,6 +85,14 @@ campaigns: Final = Table(
     _integer("created_at"),
 )
 
+# The random key under which a campaign's endpoints are committed to; it never leaves the store.
+endpoint_keys: Final = Table(
+    "endpoint_keys",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    _bytes("key"),
+)
+
 campaign_controls: Final = Table(
     "campaign_controls",
     metadata,
@@ -187,6 +195,11 @@ run_leases: Final = Table(
     Column("owner", Text),
     _integer("epoch"),
     _integer("expires_at"),
+)
+
+# The interpreter and the libraries with which the owner of each epoch plays.
+run_environments: Final = Table(
+    "run_environments", metadata, _run(), _key("epoch"), _bytes("content")
 )
 
 checkpoints: Final = Table(

@@ -36,7 +36,7 @@ def write(path: Path, campaign: str = "small", *keys: PrivateKey) -> Path:
     predicate = Predicate(
         conversations=False,
         manifest=manifest(campaign).model_dump(mode="json"),
-        results={"campaign": campaign, "note": "größer"},
+        results={"campaign": campaign, "note": "größer", "mean": 5.0, "zero": -0.0},
     )
     with new_bundle(path) as bundle:
         for name, content in FILES.items():

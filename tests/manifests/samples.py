@@ -30,6 +30,7 @@ HARNESS = Harness(
     interface="ceos-decision-v9",
     prompt="prompt-v1",
     prompt_digest=digest_bytes(b"You are the CEO."),
+    tools={"seal": digest("seal")},
     tools_digest=digest(["seal"]),
     memory_characters=40_000,
 )

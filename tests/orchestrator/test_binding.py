@@ -14,6 +14,8 @@ from campaigns.plan import plan
 from engine.policies.base import make_policy
 from engine.scenario import default_scenario
 from engine.streams import stream_fingerprint
+from manifests.canonical import digest
+from manifests.commitments import new_key, proves
 from manifests.errors import InputError
 from manifests.fingerprints import source_fingerprint
 from manifests.model import (
@@ -33,6 +35,7 @@ from orchestrator.binding import (
     execution_limits,
     frozen,
     scenario_of,
+    with_endpoints,
 )
 from orchestrator.session.prompt import PROMPT_VERSION, prompt_digest
 from orchestrator.session.tools import tools_hash
@@ -113,6 +116,39 @@ def test_another_prompt_is_another_package(monkeypatch: pytest.MonkeyPatch) -> N
     assert (found.path, found.right) == ("decisive.harness.prompt_digest", other)
     assert bound("rehearsal-llm").plan_hash != manifest.plan_hash
     assert differences_from_package(bound("rehearsal")) == []
+
+
+def test_every_tool_is_bound_by_its_own_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    from orchestrator.session import tools
+
+    manifest = bound("rehearsal-llm")
+    assert manifest.decisive.harness is not None
+    assert list(manifest.decisive.harness.tools) == [each.name for each in tools.tool_definitions()]
+    changed = tools.tool_hashes() | {"seal_decision": digest("other words")}
+    monkeypatch.setattr(tools, "tool_hashes", lambda: changed)
+    (found,) = differences_from_package(manifest)
+    assert found.path == "decisive.harness.tools.seal_decision"
+
+
+def test_endpoints_are_committed_to_beside_the_plan() -> None:
+    manifest, key = bound("rehearsal-llm"), new_key()
+    assert manifest.provenance.endpoints == {}
+    url = "http://127.0.0.1:8765/v1/"
+    committed = with_endpoints(manifest, key, {"CEO_ARENA_REHEARSAL_URL": url})
+    moved = with_endpoints(manifest, key, {"CEO_ARENA_REHEARSAL_URL": "https://elsewhere.example"})
+    assert committed.plan_hash == moved.plan_hash == manifest.plan_hash
+    models = [
+        candidate.id
+        for candidate in manifest.decisive.candidates
+        if isinstance(candidate, ModelCandidate)
+    ]
+    assert list(committed.provenance.endpoints) == models
+    assert url not in committed.to_json()
+    for name, found in committed.provenance.endpoints.items():
+        assert proves(key, name, url.rstrip("/"), found)
+        assert not proves(key, name, url.rstrip("/"), moved.provenance.endpoints[name])
+    assert CampaignManifest.from_json(committed.to_json()) == committed
+    assert with_endpoints(manifest, key, {}).provenance.endpoints == {}
 
 
 def test_a_search_binds_its_profiles_and_the_winner_among_them() -> None:

@@ -3,6 +3,14 @@ and to private files (interface.md section 2).
 """
 
 from orchestrator.session.tools.context import Query, ToolContext, ToolOutcome
-from orchestrator.session.tools.registry import run_tool, tool_definitions, tools_hash
+from orchestrator.session.tools.registry import run_tool, tool_definitions, tool_hashes, tools_hash
 
-__all__ = ["Query", "ToolContext", "ToolOutcome", "run_tool", "tool_definitions", "tools_hash"]
+__all__ = [
+    "Query",
+    "ToolContext",
+    "ToolOutcome",
+    "run_tool",
+    "tool_definitions",
+    "tool_hashes",
+    "tools_hash",
+]

@@ -82,6 +82,15 @@ def tool_definitions() -> tuple[ToolDefinition, ...]:
 
 
 @cache
+def tool_hashes() -> dict[str, str]:
+    """``sha256:<hex>`` over the canonical JSON of each definition, by the tool's name."""
+    return {
+        definition.name: digest(msgspec.to_builtins(definition))
+        for definition in tool_definitions()
+    }
+
+
+@cache
 def tools_hash() -> str:
     """``sha256:<hex>`` over the canonical JSON of all definitions."""
     return digest([msgspec.to_builtins(definition) for definition in tool_definitions()])

@@ -161,3 +161,16 @@ class TestWinnerOfASearch:
             store.catalogue.resolve_run(samples.CAMPAIGN, other)
         with pytest.raises(InputError, match="has no run nope"):
             store.catalogue.resolve_run(samples.CAMPAIGN, replace(other, run_id="nope"))
+
+
+def test_the_key_of_the_endpoints_stays_that_of_the_first_creation(store: Store) -> None:
+    manifest = samples.manifest_of()
+    store.catalogue.create_campaign(manifest, samples.RUNS, b"first")
+    store.catalogue.create_campaign(manifest, samples.RUNS, b"second")
+    assert store.catalogue.endpoint_key(samples.CAMPAIGN) == b"first"
+    with pytest.raises(InputError, match="no campaign absent"):
+        store.catalogue.endpoint_key("absent")
+
+
+def test_a_campaign_without_models_has_no_key(store: Store, campaign: str) -> None:
+    assert store.catalogue.endpoint_key(campaign) is None

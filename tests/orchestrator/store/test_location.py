@@ -170,6 +170,14 @@ class TestLostCatalogue:
             assert run.status().status is RunState.COMPLETED
             store.run(samples.OTHER_KEY).acquire("host-1", 60)
 
+    def test_the_key_of_the_endpoints_is_not_lost(self, tmp_path: Path) -> None:
+        with open_store(str(tmp_path), create=True) as store:
+            store.catalogue.create_campaign(samples.manifest_of(), samples.RUNS, b"key")
+            store.run(samples.KEY).acquire("host-1", 60)
+        (tmp_path / "catalogue.db").unlink()
+        with open_store(str(tmp_path)) as store:
+            assert store.catalogue.endpoint_key(samples.CAMPAIGN) == b"key"
+
     def test_unfinished_files_are_passed_over(self, tmp_path: Path) -> None:
         self.lose(tmp_path)
         run_path(tmp_path).with_name(".new-0123456789abcdef.db").write_bytes(b"half")

@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from engine.state import state_digest
+from manifests.canonical import canonical_json
 from manifests.errors import IntegrityError
+from manifests.fingerprints import environment
 from orchestrator.lifecycle import (
     CompanyWindowStatus,
     IllegalTransition,
@@ -152,6 +154,18 @@ def test_checkpoints_hold_the_whole_world(run: RunStore) -> None:
     assert [point.world() for point in stored] == states
     assert [point.state_digest for point in stored] == [state_digest(state) for state in states]
     assert {point.epoch for point in stored} == {lease.epoch}
+
+
+def test_what_every_owner_plays_with_is_kept(run: RunStore) -> None:
+    assert run.environments() == []
+    lease = samples.start(run)
+    run.release(lease)
+    again = run.acquire("host-2", 60)
+    kept = run.environments()
+    assert [epoch for epoch, _ in kept] == [lease.epoch, again.epoch]
+    assert {content for _, content in kept} == {canonical_json(environment())}
+    assert environment()["libraries"]["numpy"]
+    assert environment()["interpreter"]["version"]
 
 
 def test_reading_needs_no_transaction_in_between(store: Store, run: RunStore) -> None:

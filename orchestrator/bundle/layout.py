@@ -1,0 +1,149 @@
+"""Which files a bundle has, and what a row of each of them is.
+
+Every run has a folder. Its record tables (`campaigns.records`) are Parquet; what settles the run
+again, and what this must lead to, are JSON Lines. Rows stand in the order of their first fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from campaigns.plan import PlannedRun
+from campaigns.records import TABLES
+from engine.state import WorldState
+from orchestrator.bundle.named import named
+
+RUNS: Final = "runs"
+ANALYSIS: Final = "analysis"
+SCHEMAS: Final = "schemas"
+
+PLANNED: Final = "planned.json"
+DECISIONS: Final = "decisions.jsonl"
+RECEIPTS: Final = "receipts.jsonl"
+DAYS: Final = "days.jsonl"
+BOUNDARIES: Final = "boundaries.jsonl"
+ENVIRONMENTS: Final = "environments.jsonl"
+CONVERSATIONS: Final = "conversations.jsonl"
+
+_LONGEST_FOLDER: Final = 100
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of a file."""
+
+
+class DecisionRow(_Row, frozen=True, kw_only=True):
+    """One closed company-window: how it closed and, when it was sealed, the decision.
+
+    `decision` is the canonical JSON (RFC 8785) that was sealed, byte for byte, or null;
+    `decision_digest` is the digest of those bytes. `identity` is the name under which `candidate`
+    decided: a policy's own name or the hash of a model's route.
+    """
+
+    world_version: int
+    seat: int
+    status: str
+    candidate: str
+    identity: str
+    decision_digest: str | None
+    decision: msgspec.Raw
+
+
+class ReceiptRow(_Row, frozen=True, kw_only=True):
+    """What became of one action of a decision at the settlement; money in cents."""
+
+    world_version: int
+    seat: int
+    number: int
+    kind: str
+    subject: str
+    decided_day: int
+    charge_cents: int
+    refund_cents: int
+    outcome: str
+    effective_day: int
+
+
+class DayRow(_Row, frozen=True, kw_only=True):
+    """One settled day: the digest of the world's state at its end (docs/state-encoding.md), and of
+    the whole record of the day, all companies included. `world_version` is that of its window.
+    """
+
+    day: int
+    world_version: int
+    state_digest: str
+    record_digest: str
+
+
+class EnvironmentRow(_Row, frozen=True, kw_only=True):
+    """What a run was played with from the time its lease had this epoch."""
+
+    epoch: int
+    package: str
+    interpreter: dict[str, str]
+    libraries: dict[str, str]
+
+
+class Call(_Row, frozen=True, kw_only=True):
+    """A tool call of a reply; `arguments` is the model's text."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+class ConversationRow(_Row, frozen=True, kw_only=True):
+    """One thing said in an attempt at a company-window; nothing of a model's reasoning.
+
+    `kind`: the briefing, a model's reply, a late reply (paid for, but in no conversation), the
+    result of a call, a correction or a notice of the harness. `calls` are those of a reply;
+    `call_id` and `tool` belong to a result.
+    """
+
+    world_version: int
+    seat: int
+    attempt: int
+    number: int
+    kind: Literal["briefing", "reply", "late_reply", "tool_result", "correction", "notice"]
+    text: str
+    calls: tuple[Call, ...] = ()
+    call_id: str | None = None
+    tool: str | None = None
+
+
+BoundaryRow: Final[Any] = msgspec.defstruct(
+    "BoundaryRow",
+    [("world_version", int), ("day", int), ("state_digest", str), ("state", named(WorldState))],
+    forbid_unknown_fields=True,
+    namespace={
+        "__doc__": "The whole state of the world at one window boundary, that of day 0 included, "
+        "and its digest (docs/state-encoding.md). The last one is the terminal state of a "
+        "completed run."
+    },
+)
+
+ROWS: Final[dict[str, Any]] = {
+    DECISIONS: DecisionRow,
+    RECEIPTS: ReceiptRow,
+    DAYS: DayRow,
+    BOUNDARIES: BoundaryRow,
+    ENVIRONMENTS: EnvironmentRow,
+    CONVERSATIONS: ConversationRow,
+}
+"""The type of a row of each file of JSON Lines, by the name it has in a run's folder."""
+
+
+def run_folder(planned: PlannedRun) -> str:
+    """The folder of a run: named after it, and shortened where no file system takes the name."""
+    name = planned.run_id
+    if len(name) > _LONGEST_FOLDER:
+        name = f"{name[:_LONGEST_FOLDER]}.{planned.position}"
+    return f"{RUNS}/{name}"
+
+
+def table_file(table: str) -> str:
+    """The file of a record table in a run's folder."""
+    assert table in TABLES
+    return f"{table}.parquet"
