@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0003"
+REVISION: Final = "0004"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(

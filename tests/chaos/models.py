@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,7 +34,7 @@ from orchestrator.session.events import (
 )
 from orchestrator.session.services import ModelServices
 from orchestrator.store import SessionStore, Store, open_store
-from orchestrator.world import StopRequest, World
+from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import start_gateway
 from providers.rehearsal.statistics import Entry
 from tests.chaos.harness import CAMPAIGN, COMMAND, PATIENCE_SECONDS, Evidence, evidence_in
@@ -197,14 +198,15 @@ def undisturbed_models(file: Path, folder: Path) -> tuple[dict[str, Evidence], J
 
 async def _play_all(store: Store) -> None:
     manifest = store.catalogue.manifest(CAMPAIGN)
-    services = ModelServices(manifest)
+    services, stop = ModelServices(manifest, store.controls), StopRequest()
+    rest = partial(stop.ask, StopKind.PAUSE)
     try:
         for row in store.catalogue.runs(CAMPAIGN):
             run, scenario = store.run(row.key), bound_scenario(manifest)
             lease = run.acquire("a test", 600)
-            with services.for_run(run, lease, scenario) as models:
+            with services.for_run(run, lease, scenario, rest) as models:
                 ceos = seated(manifest, row.planned.lineup, models.ceo)
-                world = World(run, lease, row.planned, scenario, ceos, StopRequest())
+                world = World(run, lease, row.planned, scenario, ceos, stop)
                 assert await models.kept_while(world.play()) is RunState.COMPLETED
     finally:
         await services.close()
