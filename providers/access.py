@@ -1,7 +1,8 @@
 """Where a route's requests go and with what key: read at the moment of use, and kept nowhere."""
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,6 +30,17 @@ class Access:
     def __repr__(self) -> str:
         return "Access(hidden)"
 
+    @property
+    def key_mark(self) -> str | None:
+        """Tells keys apart, and nothing else about them: 24 bits of a digest; None without a key.
+
+        A window's encrypted reasoning belongs to the credentials under which it came, so a journal
+        notes whether they are still the same.
+        """
+        if self.key is None:
+            return None
+        return hashlib.sha256(b"ceo-arena key mark:" + self.key.encode()).hexdigest()[:6]
+
     def scrub(self) -> Scrub:
         """Keeps the key, and where the service is, out of what is stored and shown."""
         url = urlsplit(self.base_url)
@@ -50,6 +62,20 @@ def read_access(route: Route, environment: Mapping[str, str], vendor_url: str) -
     return Access(_base_url(route, environment, vendor_url), _key(route, environment))
 
 
+def missing_variables(routes: Iterable[Route], environment: Mapping[str, str]) -> list[str]:
+    """The variables that these routes name and that hold nothing, each once, in order of use."""
+    missing: dict[str, None] = {}
+    for route in routes:
+        if route.endpoint_env is not None and not environment.get(route.endpoint_env, "").strip():
+            missing[route.endpoint_env] = None
+        name = route.key_variable
+        if name is None:
+            continue
+        if not environment.get(name, "").strip() and not environment.get(f"{name}_FILE"):
+            missing[name] = None
+    return list(missing)
+
+
 def _base_url(route: Route, environment: Mapping[str, str], vendor_url: str) -> str:
     if route.endpoint_env is None:
         return (route.endpoint or vendor_url).rstrip("/")
@@ -64,9 +90,9 @@ def _base_url(route: Route, environment: Mapping[str, str], vendor_url: str) -> 
 
 
 def _key(route: Route, environment: Mapping[str, str]) -> str | None:
-    if route.credentials == "no key":
+    name = route.key_variable
+    if name is None:
         return None
-    name = route.credentials[0]
     key = environment.get(name, "").strip()
     source = f"The variable {name}"
     if not key and environment.get(f"{name}_FILE"):

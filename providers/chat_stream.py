@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
+from providers import replying
 from providers.chat_message import AssistantDraft
-from providers.contract import Fault, FaultKind, ProviderFault, Reply, StopKind, Usage
+from providers.contract import ProviderFault, Reply, StopKind, Usage
 from providers.faults import Scrub, error_in, fault_of
 from providers.rawjson import (
     NULL,
@@ -25,14 +26,11 @@ from providers.rawjson import (
     sound,
     string,
 )
+from providers.replying import LONGEST_NAME, Answerer, chunk_of, cut_off, given_up
 from providers.routes import ChatDialect, Route
 from providers.sse import Event
 from providers.transport import Exchanged, unreadable
 
-# Assembled text of one reply. The largest ceiling of a route, 393,216 tokens, is below a fifth.
-LARGEST_REPLY_BYTES: Final = 16 * 1024 * 1024
-
-_LONGEST_NAME: Final = 200
 # Events of other names are a vendor's own; of these, every one is a chunk.
 _CHUNK_EVENTS: Final = frozenset({b"", b"message"})
 _RawChunk = Mapping[str, msgspec.Raw]
@@ -62,8 +60,8 @@ class ChatStream:
         self._dialect = route.chat or ChatDialect()
         self._scrub = scrub
         self._draft = AssistantDraft()
+        self._answerer = Answerer(route, scrub)
         self._bytes = 0
-        self._model = ""
         self._model_text = NULL
         self._finish = ""
         self._usage = NULL
@@ -84,7 +82,7 @@ class ChatStream:
         except NotJson:
             if event.name not in _CHUNK_EVENTS or not event.data:
                 return
-            fault = unreadable(self._scrub(f"Not a chunk of a reply: {_shown(event)}"))
+            fault = unreadable(self._scrub(chunk_of(event)))
         else:
             return
         raise ProviderFault(fault)
@@ -98,8 +96,7 @@ class ChatStream:
         """
         request_id = exchanged.request_id or self._completion_id or None
         self._refuse_cut(request_id)
-        if not self._model:
-            raise self._fault("identity", self._identity_message("no model id"), "model_missing")
+        returned_model = self._answerer.model
         draft = self._draft
         calls = draft.calls()
         reasons = self._dialect.reasoning_fields
@@ -111,7 +108,7 @@ class ChatStream:
             stop_reason=self._finish,
             usage=usage_of(parsed(self._usage), self._dialect),
             requested_model=self._route.model,
-            returned_model=self._model,
+            returned_model=returned_model,
             request_id=request_id,
             fingerprint=self._fingerprint or None,
             latency_seconds=exchanged.latency_seconds,
@@ -142,7 +139,7 @@ class ChatStream:
         model = member(chunk, "model")
         if model != self._model_text:
             self._model_text = model
-            self._check_identity(_string(model))
+            self._answerer.says(_string(model))
         if not self._completion_id:
             self._completion_id = self._name(chunk, "id")
         if not self._fingerprint:
@@ -171,8 +168,8 @@ class ChatStream:
 
     def _take_delta(self, delta: _RawChunk, size: int) -> None:
         self._bytes += size
-        if self._bytes > LARGEST_REPLY_BYTES:
-            raise ProviderFault(unreadable("The reply is larger than any route's ceiling allows."))
+        if self._bytes > replying.LARGEST_REPLY_BYTES:
+            raise ProviderFault(unreadable(replying.TOO_LARGE))
         if not self.begun:
             self.begun = any(
                 key != "role" and bytes(value) not in (NULL, b'""') for key, value in delta.items()
@@ -180,42 +177,19 @@ class ChatStream:
         self._draft.add(delta)
 
     def _name(self, holder: _RawChunk, key: str) -> str:
-        return self._scrub(_string(member(holder, key)), _LONGEST_NAME)
-
-    def _check_identity(self, model: str) -> None:
-        """Pass a stated id; some services' first chunk states an empty one (section 2)."""
-        if not model:
-            return
-        self._model = self._scrub(model, _LONGEST_NAME)
-        if not self._route.accepts(model):
-            message = self._identity_message(f'"{self._model}"')
-            raise self._fault("identity", message, "model_mismatch")
-
-    def _identity_message(self, answered: str) -> str:
-        also = ", ".join(f'"{alias}"' for alias in self._route.accepted_aliases)
-        accepted = f" (also accepted: {also})" if also else ""
-        return f'Asked for the model "{self._route.model}"{accepted}, answered by {answered}.'
+        return self._scrub(_string(member(holder, key)), LONGEST_NAME)
 
     def _refuse_cut(self, request_id: str | None) -> None:
         if not self._finish:
-            message = "The stream ended before the reply did; the part that came is dropped."
-            raise self._fault("transient", message, "stream_cut", request_id)
+            raise cut_off(request_id)
         if self._finish.lower() in _INTERRUPTED:
-            message = f'The service gave up inside the reply ("{self._finish}").'
-            raise self._fault("transient", message, self._finish, request_id)
+            raise given_up(self._finish, request_id)
 
     def _stop(self, has_calls: bool) -> StopKind:
         stop = _STOPS.get(self._finish.lower(), "other")
         if stop in ("finished", "tool_calls"):
             return "tool_calls" if has_calls else "finished"
         return stop
-
-    def _fault(
-        self, kind: FaultKind, message: str, code: str, request_id: str | None = None
-    ) -> ProviderFault:
-        return ProviderFault(
-            Fault(kind=kind, message=message, code=code, maybe_billed=True, request_id=request_id)
-        )
 
 
 def usage_of(usage: Any, dialect: ChatDialect) -> Usage | None:
@@ -260,7 +234,3 @@ def _count(holder: Any, key: str) -> int | None:
 
 def _string(text: bytes) -> str:
     return string(text) if is_string(text) else ""
-
-
-def _shown(event: Event) -> str:
-    return event.data[:200].decode("utf-8", "replace")

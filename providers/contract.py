@@ -57,6 +57,7 @@ class Request(msgspec.Struct, frozen=True):
     `max_output_tokens` bounds the reply, reasoning included. `name` is what the client calls this
     sending of the question, in at most 512 printable ASCII characters, for a service's own records:
     it is no part of what the model reads. Nothing is said to the service where it is empty.
+    `key_mark` is that of the last reply in the conversation; it is not sent.
     """
 
     system: str
@@ -64,6 +65,7 @@ class Request(msgspec.Struct, frozen=True):
     tools: tuple[ToolDefinition, ...]
     max_output_tokens: int
     name: str = ""
+    key_mark: str | None = None
 
 
 class ToolCall(msgspec.Struct, frozen=True, array_like=True):
@@ -82,13 +84,15 @@ class ToolCall(msgspec.Struct, frozen=True, array_like=True):
 class Usage(msgspec.Struct, frozen=True, array_like=True):
     """Tokens of one reply (providers.md section 3).
 
-    `cached_input_tokens` are a part of `input_tokens`, `reasoning_tokens` of `output_tokens`.
+    `cached_input_tokens`, read from the vendor's cache, and `cache_written_tokens`, put into it,
+    are parts of `input_tokens`, `reasoning_tokens` of `output_tokens`.
     """
 
     input_tokens: int
     cached_input_tokens: int
     output_tokens: int
     reasoning_tokens: int
+    cache_written_tokens: int = 0
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +105,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     none: missing is not zero. `returned_model` has passed the identity check. `fingerprint` names
     the served model's build where a vendor returns one. Times are seconds since the request was
     sent. `has_reasoning`: `native` holds reasoning; `is_only_reasoning`: and nothing else.
+    `key_mark` tells whether two replies came under the same key, and nothing else about it.
     """
 
     native: str
@@ -117,6 +122,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     first_token_seconds: float | None
     has_reasoning: bool
     is_only_reasoning: bool
+    key_mark: str | None = None
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):

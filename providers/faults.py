@@ -43,6 +43,8 @@ _TELLING_CODES: Final[Mapping[str, FaultKind]] = {
             "billingerror",
             "billinghardlimitreached",
             "billingnotactive",
+            "contractspendlimitreached",
+            "enforcedspendlimitreached",
             "exceededcurrentquotaerror",
             "incorrectapikey",
             "insufficientbalance",
@@ -50,9 +52,12 @@ _TELLING_CODES: Final[Mapping[str, FaultKind]] = {
             "insufficientquota",
             "invalidapikey",
             "invalidauthentication",
+            "linkedorganizationbillingunavailable",
+            "linkedorganizationspendlimitreached",
             "modelnotfound",
             "modelnotopen",
             "notfounderror",
+            "organizationonhold",
             "permissiondenied",
             "permissiondeniederror",
             "permissionerror",
@@ -96,13 +101,16 @@ _TELLING_CODES: Final[Mapping[str, FaultKind]] = {
     ),
 }
 
+# How a service says that reasoning which came back is not, or no longer, readable to it.
+UNREAD_REASONING: Final = frozenset({"invalid_encrypted_content"})
+
 # These say something only where no HTTP status does: inside a stream that began with success.
 _VAGUE_CODES: Final = frozenset(
     {"badrequest", "badrequesterror", "invalidargument", "invalidparameter", "invalidrequesterror"}
 )
 
 _TOO_LONG_WORDING: Final = re.compile(
-    r"maximum context length|context (length|window) (is |was |limit )?exceed"
+    r"maximum context length|context (length|window) (is |was |limit )?exceed|exceed context limit"
     r"|exceeds? the (model'?s? )?(maximum )?(context|number of tokens allowed)"
     r"|input token count .{0,40}exceed|prompt is too long|range of input length"
     r"|exceeded? (the )?max(imum)? message tokens|input is too long|too many input tokens",
@@ -200,13 +208,15 @@ def error_in(value: Any) -> VendorError:
     error = {**outer, "message": inner} if isinstance(inner, str) else inner or outer
     if not isinstance(error, dict):
         error = {"message": error}
-    codes = [error.get(key) for key in ("code", "type", "status")]
+    details = error.get("details")
+    telling = details.get("error_code") if isinstance(details, dict) else None
+    codes = [telling, *(error.get(key) for key in ("code", "type", "status"))]
     message = next((error[key] for key in ("message", "msg", "detail") if error.get(key)), "")
     return VendorError(
         tuple(str(code) for code in codes if isinstance(code, str | int) and code != "error"),
         message if isinstance(message, str) else str(message),
         next((number for code in codes if (number := _as_status(code)) is not None), None),
-        _stated_delay(error.get("details")),
+        _stated_delay(details),
     )
 
 

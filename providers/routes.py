@@ -30,6 +30,9 @@ OUTSIDE_IDENTITY: Final = frozenset(
     {"endpoint", "endpoint_env", "credentials", "limits", "spending_cap_cents"}
 )
 
+# The fields that describe dialects, each named like its protocol.
+_DIALECTS: Final = ("chat", "responses", "messages")
+
 _SECRET_OPTION: Final = re.compile(r"(?i)^(x-)?api[-_]?key$|^(proxy-)?authorization$|^cookie$")
 
 ModelId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -76,7 +79,8 @@ class ChatDialect(_RouteData):
     usage in the stream; off only for a service that sends it unasked and refuses the question.
     `reasoning_fields` of an assistant message hold its reasoning. `return_reasoning` says with
     which messages they are sent back; every other field goes back as it came, except
-    `withheld_fields`, which the service sends but does not take. `return_bad_arguments` is for
+    `withheld_fields`, which the service sends but does not take. `cache_breakpoints` marks where
+    the repeated part ends, for a service that caches what is marked. `return_bad_arguments` is for
     services that refuse a whole conversation over a past call whose arguments are not a JSON
     object. `reasoning_tokens` tells whether the vendor's count of completion tokens has the
     reasoning in it or only the count of all tokens has.
@@ -87,6 +91,7 @@ class ChatDialect(_RouteData):
     reasoning_fields: tuple[WireName, ...] = ("reasoning_content", "reasoning", "reasoning_details")
     return_reasoning: Literal["always", "with tool calls", "never"] = "always"
     withheld_fields: tuple[WireName, ...] = ()
+    cache_breakpoints: bool = False
     return_bad_arguments: Literal["as received", "as empty object"] = "as received"
     reasoning_tokens: Literal["in completion", "in total only"] = "in completion"
 
@@ -100,6 +105,26 @@ class ChatDialect(_RouteData):
         )
 
 
+class ResponsesDialect(_RouteData):
+    """How one service's Responses differ from the rest.
+
+    `encrypted_reasoning` asks for the reasoning items' encrypted content, without which a
+    conversation that is not stored loses its reasoning; off only for a model that has none.
+    """
+
+    encrypted_reasoning: bool = True
+
+
+class MessagesDialect(_RouteData):
+    """How one service's Messages differ from the rest.
+
+    `cache_breakpoints` says for how long the marked part of a request, which the next one repeats,
+    is to be cached; "none" marks nothing.
+    """
+
+    cache_breakpoints: Literal["none", "5m", "1h"] = "5m"
+
+
 class Route(_RouteData):
     """One way to one model.
 
@@ -108,7 +133,8 @@ class Route(_RouteData):
     `endpoint_env` the name of a variable that holds one; with neither, the vendor's own address is
     used. `credentials` names the variables that hold them, or says "no key" for an endpoint that
     asks for none. `spending_cap_cents` is what the route may cost a campaign, which takes prices to
-    tell. `chat` is for the protocol of that name; without it the plain dialect is spoken.
+    tell. `chat`, `responses` and `messages` are for the protocols of these names; without them the
+    plain dialect is spoken.
     """
 
     protocol: Literal["responses", "chat", "messages"]
@@ -124,6 +150,8 @@ class Route(_RouteData):
     spending_cap_cents: Annotated[int, Field(ge=1)] | None = None
     limits: RateLimits | None = None
     chat: ChatDialect | None = None
+    responses: ResponsesDialect | None = None
+    messages: MessagesDialect | None = None
 
     @cached_property
     def identity_hash(self) -> str:
@@ -133,10 +161,16 @@ class Route(_RouteData):
     def public(self) -> dict[str, Any]:
         """The route as plain JSON without credentials and endpoint: what a manifest may show."""
         data = self.model_dump(mode="json", exclude=set(OUTSIDE_IDENTITY))
-        if self.chat is None:
+        for dialect in _DIALECTS:
             # A route that says nothing of a dialect is what it was before there were dialects.
-            del data["chat"]
+            if data[dialect] is None:
+                del data[dialect]
         return data
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable that holds the key, or the path of its file with `_FILE` after its name."""
+        return None if self.credentials == "no key" else self.credentials[0]
 
     def accepts(self, returned_model: str) -> bool:
         """Whether a reply that names this model id is a reply of this route (section 2)."""
@@ -165,8 +199,9 @@ class Route(_RouteData):
             raise ValueError("accepted_aliases repeats an id or the requested model")
         if self.spending_cap_cents is not None and self.prices is None:
             raise ValueError("spending_cap_cents takes prices to tell what was spent")
-        if self.chat is not None and self.protocol != "chat":
-            raise ValueError("chat describes a dialect of another protocol than the route's")
+        for dialect in _DIALECTS:
+            if getattr(self, dialect) is not None and dialect != self.protocol:
+                raise ValueError(f"{dialect} describes another protocol than the route's")
         return self
 
 

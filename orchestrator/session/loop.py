@@ -259,6 +259,7 @@ class Session:
             tool_definitions(),
             step.max_output_tokens,
             name=f"{self._opening.name}/request-{ordinal}",
+            key_mark=None if self._state.last is None else self._state.last.key_mark,
         )
         body = self._provider.wire(request)
         passed = await self._passed(len(body), step.max_output_tokens)

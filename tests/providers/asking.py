@@ -1,9 +1,9 @@
-"""Requests and routes for tests of the Chat provider, and one way to ask."""
+"""Requests and routes for tests of the providers, and one way to ask."""
 
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -16,6 +16,8 @@ from providers.contract import (
     ToolDefinition,
     UserMessage,
 )
+from providers.messages import MessagesProvider
+from providers.responses import ResponsesProvider
 from providers.routes import Route, parse_route
 from providers.transport import Deadlines
 from tests.providers.chat_service import MODEL, Answer, ChatService
@@ -23,6 +25,13 @@ from tests.providers.chat_service import MODEL, Answer, ChatService
 KEY_VARIABLE = "ANALYST_KEY"
 KEY = "canary-key-0123456789"
 ENVIRONMENT: Mapping[str, str] = {KEY_VARIABLE: KEY}
+
+AnyProvider: TypeAlias = ChatProvider | ResponsesProvider | MessagesProvider
+PROVIDERS: Mapping[str, type[AnyProvider]] = {
+    "chat": ChatProvider,
+    "responses": ResponsesProvider,
+    "messages": MessagesProvider,
+}
 
 TOOLS = (
     ToolDefinition("look", "Look at a table.", {"type": "object", "properties": {}}),
@@ -32,7 +41,7 @@ HELLO = Request("You are the CEO.", (UserMessage("Day 7."),), TOOLS, 2_048)
 
 
 def route(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> Route:
-    """A Chat route to a service on loopback."""
+    """A route to a service on loopback, for Chat unless `protocol` says otherwise."""
     data = {
         "protocol": "chat",
         "model": MODEL,
@@ -41,6 +50,16 @@ def route(base_url: str = "http://127.0.0.1:9/v1", **changes: Any) -> Route:
         "credentials": [KEY_VARIABLE],
     }
     return parse_route({**data, **changes}, "route")
+
+
+def provider_of(
+    route: Route,
+    *,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    deadlines: Deadlines | None = None,
+) -> AnyProvider:
+    """The provider of the route's protocol, in an environment of the test's own."""
+    return PROVIDERS[route.protocol](route, deadlines=deadlines, environment=environment)
 
 
 async def ask_at(
@@ -53,9 +72,7 @@ async def ask_at(
     **changes: Any,
 ) -> Reply:
     """Ask once over a provider of its own."""
-    provider = ChatProvider(
-        route(base_url, **changes), deadlines=deadlines, environment=environment
-    )
+    provider = provider_of(route(base_url, **changes), environment=environment, deadlines=deadlines)
     try:
         return await provider.ask(request, within_seconds=within_seconds)
     finally:
@@ -81,4 +98,4 @@ def faulted(*answers: Answer, request: Request = HELLO, **changes: Any) -> Fault
 
 def sent(request: Request, **changes: Any) -> Any:
     """The body that a provider of such a route would send."""
-    return json.loads(ChatProvider(route(**changes), environment=ENVIRONMENT).wire(request))
+    return json.loads(provider_of(route(**changes)).wire(request))

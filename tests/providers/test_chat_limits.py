@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from providers import chat_message, chat_stream, sse
+from providers import replying, sse
 from providers.transport import Deadlines
 from tests.providers.asking import faulted, replied
 from tests.providers.chat_service import (
@@ -21,7 +21,7 @@ from tests.providers.chat_service import (
 
 
 def test_huge_arguments_are_cut_on_arrival_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_message, "LARGEST_ARGUMENTS_BYTES", 1_000)
+    monkeypatch.setattr(replying, "LARGEST_ARGUMENTS_BYTES", 1_000)
     fragment = {"tool_calls": [{"index": 0, "function": {"arguments": "x" * 300}}]}
     first = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "look", "arguments": ""}}]}
     answer = replied(reply(first, *[fragment] * 10, finish="tool_calls"))
@@ -32,7 +32,7 @@ def test_huge_arguments_are_cut_on_arrival_and_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_reply_beyond_any_ceiling_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_stream, "LARGEST_REPLY_BYTES", 10_000)
+    monkeypatch.setattr(replying, "LARGEST_REPLY_BYTES", 10_000)
 
     async def endless(_: Received, wire: Wire) -> None:
         await begin(wire)

@@ -8,15 +8,14 @@ import pytest
 from pydantic import ValidationError
 
 from manifests.errors import InputError
-from providers import chat_message
-from providers.chat import ChatProvider
+from providers import replying
 from providers.chat_message import AssistantDraft, returned
 from providers.chat_stream import usage_of
 from providers.contract import ToolCall, Usage
 from providers.opening import open_provider
 from providers.rawjson import NotJson, members
-from providers.routes import ChatDialect, Route
-from tests.providers.asking import route
+from providers.routes import ChatDialect
+from tests.providers.asking import PROVIDERS, route
 
 IN_TOTAL = ChatDialect(reasoning_tokens="in total only")
 
@@ -181,7 +180,7 @@ def test_calls_of_another_kind(value: Any) -> None:
 def test_huge_arguments_are_cut_at_their_limit(
     monkeypatch: pytest.MonkeyPatch, whole: bool
 ) -> None:
-    monkeypatch.setattr(chat_message, "LARGEST_ARGUMENTS_BYTES", 100)
+    monkeypatch.setattr(replying, "LARGEST_ARGUMENTS_BYTES", 100)
     text = '{"sql":"' + "é" * 200
     pieces = [text] if whole else [text[a : a + 7] for a in range(0, len(text), 7)]
     made = draft(
@@ -345,9 +344,8 @@ def test_a_dialect_is_frozen() -> None:
 
 
 def test_a_route_is_opened_by_its_protocol() -> None:
-    assert isinstance(open_provider(route()), ChatProvider)
-    with pytest.raises(InputError, match='the protocol "messages", which is not spoken'):
-        open_provider(Route.model_validate({**route().model_dump(), "protocol": "messages"}))
+    for protocol, provider in PROVIDERS.items():
+        assert isinstance(open_provider(route(protocol=protocol)), provider)
 
 
 def test_a_call_is_a_value() -> None:

@@ -218,10 +218,13 @@ WRONG_FILES = {
         "horizon_days = 17\nlimits = { max_active_runs = -1 }",
         "max_active_runs",
     ),
-    "a protocol that is not spoken": (
+    "an option that the protocol fills": (
         'policy = "growth"',
-        'route = {protocol = "responses", model = "m", native_ceiling = 9000, credentials = ["K"]}',
-        'the protocol "responses", which is not spoken',
+        (
+            'route = {protocol = "chat", model = "m", native_ceiling = 9000, credentials = ["K"],'
+            " options = {stream = true}}"
+        ),
+        "the option stream is filled by the protocol",
     ),
 }
 

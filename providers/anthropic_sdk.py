@@ -1,0 +1,76 @@
+"""The official `anthropic` client as Messages uses it.
+
+The library makes and authorizes the request and reports its refusals; its own retries are off,
+and neither bodies nor streams pass through its typed objects.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import httpx2
+from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, Omit
+
+from providers.access import Access
+from providers.contract import ProviderFault
+from providers.faults import fault_of, vendor_error
+from providers.transport import Deadlines, broken
+
+ANTHROPIC_URL: Final = "https://api.anthropic.com"
+VERSION: Final = "2023-06-01"
+
+# What `with_streaming_response` sets on a request: hand the response over unread.
+_UNREAD: Final = {"X-Stainless-Raw-Response": "stream"}
+
+
+class MessagesClient(AsyncAnthropic):
+    """The official client without what it takes from the environment by itself.
+
+    A key, a profile or headers meant for one vendor must not travel to another.
+    """
+
+    def __init__(self, http_client: httpx2.AsyncClient) -> None:
+        super().__init__(api_key="given with every request", http_client=http_client, max_retries=0)
+
+    @property
+    def default_headers(self) -> dict[str, str | Omit]:
+        return {
+            "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": self.user_agent,
+            "anthropic-version": VERSION,
+        }
+
+
+async def post_stream(
+    client: MessagesClient, access: Access, path: str, body: bytes, name: str, deadlines: Deadlines
+) -> httpx2.Response:
+    """Send the body under a name, if it has one; the response is open and unread.
+
+    Raises:
+        ProviderFault: the service refused, or could not be reached.
+    """
+    scrub = access.scrub()
+    try:
+        return await client.post(
+            f"{access.base_url}{path}",
+            content=body,
+            cast_to=httpx2.Response,
+            options={
+                # Not in a variable: tracebacks that show variables would show it.
+                "headers": {
+                    "Authorization": f"Bearer {access.key}" if access.key else Omit(),
+                    "X-Client-Request-Id": name or Omit(),
+                    **_UNREAD,
+                },
+                "timeout": httpx2.Timeout(None, connect=deadlines.connect),
+            },
+        )
+    except APIStatusError as error:
+        response = error.response
+        found = vendor_error(response.content)
+        headers, now = response.headers, datetime.now(UTC)
+        fault = fault_of(found, response.status_code, headers=headers, now=now, scrub=scrub)
+    except APIConnectionError as error:
+        fault = broken(error.__cause__, scrub)
+    raise ProviderFault(fault)
