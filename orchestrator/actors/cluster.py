@@ -5,20 +5,18 @@ files in a temporary directory of its own, and ends with the command. A cluster 
 to. Nothing here ever ends a Ray process that the command did not start.
 """
 
-import fcntl
 import os
 import secrets
-import shutil
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from manifests.errors import InputError
+from orchestrator.scratch import Scratch
 
 _OBJECT_STORE_BYTES: Final = 80 << 20
 
@@ -34,12 +32,10 @@ _PRIVATE: Final = {
 }
 _TOKEN_VARIABLE: Final = "RAY_AUTH_TOKEN_PATH"
 
-_DIRECTORY_PREFIX: Final = "ceo-arena-ray-"
-_LOCK: Final = "in-use"
+_DIRECTORY_KIND: Final = "ceo-arena-ray"
 
 # Ray puts sockets below its directory, and the path of a socket has 107 bytes at most.
 _LONGEST_PARENT: Final = 24
-_YOUNG_SECONDS: Final = 600
 
 _CONNECT_SECONDS: Final = 5.0
 _LAST_PORT: Final = 65_535
@@ -110,23 +106,5 @@ def _private_directory() -> Iterator[Path]:
     parent = Path(tempfile.gettempdir())
     if len(str(parent)) > _LONGEST_PARENT:
         parent = Path("/tmp")
-    for left in parent.glob(f"{_DIRECTORY_PREFIX}*"):
-        _remove_if_left(left)
-    directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=parent))
-    try:
-        with (directory / _LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _remove_if_left(directory: Path) -> None:
-    """Remove a directory of ours whose command holds its lock no longer."""
-    with suppress(OSError):
-        found = directory.stat()
-        if found.st_uid != os.getuid() or time.time() - found.st_mtime < _YOUNG_SECONDS:
-            return
-        with (directory / _LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(directory, ignore_errors=True)
+    with closing(Scratch(_DIRECTORY_KIND, parent)) as scratch:
+        yield scratch.path()

@@ -21,6 +21,8 @@ from orchestrator.cli.rehearsing import rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.owners import shown
 from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.scratch import clear_scratch
+from orchestrator.session.desk import BOOKS
 from orchestrator.session.services import check_playable
 from orchestrator.store import LeaseHeld, Store, open_store
 
@@ -91,6 +93,9 @@ def carry_out(
     except KeyboardInterrupt:
         notice(f"Campaign {campaign} was left. {how_to_resume(campaign, store.location)}")
         raise typer.Exit(INTERRUPTED) from None
+    finally:
+        # Hosts that were killed could not remove what they left.
+        clear_scratch(BOOKS)
 
 
 def how_to_resume(campaign: str, location: str) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from threading import Lock
+from typing import Final
 
 from engine.boundary import Boundary
 from engine.records import ActionReceipt
 from engine.scenario import Scenario
 from manifests.errors import IntegrityError
 from orchestrator.ceos import Window
+from orchestrator.scratch import Scratch
 from orchestrator.session.books import Books
 from orchestrator.store import RunStore
+
+BOOKS: Final = "ceo-arena-books"
+"""The kind of the folders that hold books, for `orchestrator.scratch`."""
 
 Receipts = Mapping[int, Sequence[ActionReceipt]]
 """What each company's actions at one boundary came to, by seat."""
@@ -29,7 +31,7 @@ class Desk:
     """
 
     def __init__(self, run: RunStore, scenario: Scenario, seats: set[int]) -> None:
-        self._folder: Path | None = None
+        self._folder = Scratch(BOOKS)
         self._run = run
         self._scenario = scenario
         self._seats = seats
@@ -53,9 +55,7 @@ class Desk:
     def close(self) -> None:
         """Remove the files."""
         self._books.clear()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        self._folder.close()
 
     def _follows(self, seat: int, version: int) -> bool:
         books = self._books.get(seat)
@@ -68,10 +68,9 @@ class Desk:
             for seat in sorted(self._seats)
             if window.state.firms[seat - 1].active and not self._follows(seat, version)
         ]
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="ceo-arena-books-"))
+        folder = self._folder.path()
         for seat in seats:
-            self._books[seat] = Books(self._folder / f"company-{seat}.db")
+            self._books[seat] = Books(folder / f"company-{seat}.db")
         for view, receipts in past_boundaries(self._run, self._scenario, version):
             for seat in seats:
                 self._books[seat].append([(view.observe(seat), receipts.get(seat, ()))])

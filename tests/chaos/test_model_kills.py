@@ -78,3 +78,4 @@ def test_models_that_are_killed_and_go_on_lose_and_repeat_nothing(tmp_path: Path
             found = read_journals(store)
         assert found.conversations() == journals.conversations()
         check_nothing_was_done_twice(found, gateway.entries())
+        assert list(Path(trial.temporary).iterdir()) == [], "neither books nor Ray's files are left"
