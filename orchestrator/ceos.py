@@ -33,12 +33,13 @@ class Window(NamedTuple):
 
 class Closed(NamedTuple):
     """How a company-window closed; the decision is there only when it was sealed. ``reason`` says
-    why it was not.
+    why it was not. ``recovers``: it failed, and a fresh attempt will be made when the run goes on.
     """
 
     status: CompanyWindowStatus
     decision: CompanyDecision | None = None
     reason: str = ""
+    recovers: bool = False
 
 
 class Ceo(Protocol):

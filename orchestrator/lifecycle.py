@@ -62,6 +62,9 @@ SETTLED: Final = (
 )
 """The statuses with which the barrier may settle a window."""
 
+WAITING_FOR_A_PERSON: Final = (RunState.PAUSED, RunState.STOPPED)
+"""The states of a run in which it rests until a person lets it go on."""
+
 RUN_TRANSITIONS: Final[Mapping[RunState, tuple[RunState, ...]]] = {
     RunState.PLANNED: (RunState.QUEUED, RunState.STOPPED),
     RunState.QUEUED: (RunState.RUNNING, RunState.PAUSED, RunState.STOPPED),

@@ -4,24 +4,41 @@ Any process may read it at any time, whoever carries the campaign out.
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from campaigns.plan import PlannedRun
 from engine.scenario import Scenario
-from orchestrator.binding import bound_scenario
+from orchestrator.barriers import SeatAtWork, barrier
+from orchestrator.binding import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import has_ended, shown
-from orchestrator.store import CampaignRow, DesiredState, LeaseState, RunKey, RunStatus, Store
+from orchestrator.projection import Remaining, seconds_left
+from orchestrator.store import (
+    CampaignRow,
+    DesiredState,
+    Hold,
+    LeaseState,
+    RunKey,
+    RunStatus,
+    Store,
+)
 
 INTERRUPTED: Final = "interrupted"
 """A run that is running by its record, but that nobody plays: its host was lost or left."""
 
+# By how many of its last windows the pace of a run is told.
+_LAST_WINDOWS: Final = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """One run; `state` is that of its record, or `INTERRUPTED`. `owner` is who plays it now."""
+    """One run; `state` is that of its record or of the hold on it, or `INTERRUPTED`. `owner` is who
+    plays it now, `took` how many seconds each of its last windows took, the latest first.
+
+    `barrier` has the companies with a model at the window where a run stands that is being played.
+    """
 
     planned: PlannedRun
     state: str
@@ -30,6 +47,14 @@ class RunProgress:
     days: int
     exits: Mapping[int, int]
     owner: str | None
+    took: Sequence[float] = ()
+    barrier: tuple[SeatAtWork, ...] = field(default=(), compare=False)
+
+    @property
+    def stragglers(self) -> tuple[SeatAtWork, ...]:
+        """Who holds the barrier, the longest first."""
+        holding = [seat for seat in self.barrier if seat.holds]
+        return tuple(sorted(holding, key=lambda seat: -seat.open_seconds))
 
     def to_json(self) -> dict[str, Any]:
         """The run as plain JSON; `exits` maps seats to days."""
@@ -45,6 +70,8 @@ class RunProgress:
             "days": self.days,
             "exits": {str(seat): day for seat, day in self.exits.items()},
             "owner": self.owner,
+            "window_seconds": [round(seconds, 3) for seconds in self.took],
+            "barrier": [seat.to_json() for seat in self.barrier],
         }
 
 
@@ -53,7 +80,7 @@ class CampaignProgress:
     """A campaign with all of its runs, in scheduling order.
 
     `owner` is who carries it out now, None when nobody does. `windows_per_run` and `days_per_run`
-    are what every run has when it is completed.
+    are what every run has when it is completed, `slots` how many runs are active at once.
     """
 
     campaign: str
@@ -63,6 +90,7 @@ class CampaignProgress:
     owner: str | None
     windows_per_run: int
     days_per_run: int
+    slots: int
     runs: tuple[RunProgress, ...]
 
     @property
@@ -100,13 +128,23 @@ class CampaignProgress:
         return sum(len(run.exits) for run in self.runs)
 
     @property
-    def windows_to_play(self) -> int:
-        """The windows that are not settled yet, without those of runs that wait for a person."""
-        waiting = sum(self.windows_per_run - run.windows for run in self.waiting)
-        return len(self.runs) * self.windows_per_run - self.windows - waiting
+    def seconds_left(self) -> float | None:
+        """Seconds until all runs are done that do not wait for a person, if they go on as they did;
+        None while that cannot be told.
+        """
+        waiting = {run.planned.run_id for run in self.waiting}
+        return seconds_left(
+            [
+                Remaining(self.windows_per_run - run.windows, run.took, run.owner is not None)
+                for run in self.runs
+                if run.planned.run_id not in waiting
+            ],
+            self.slots,
+        )
 
     def to_json(self, runs: bool = False) -> dict[str, Any]:
         """The campaign as plain JSON, with a list of its runs if wanted."""
+        left = self.seconds_left
         totals = {
             "campaign": self.campaign,
             "plan_hash": self.plan_hash,
@@ -121,6 +159,7 @@ class CampaignProgress:
             },
             "days": {"settled": self.days, "total": len(self.runs) * self.days_per_run},
             "bankruptcies": self.bankruptcies,
+            "seconds_left": None if left is None else round(left),
         }
         return totals | ({"matrix": [run.to_json() for run in self.runs]} if runs else {})
 
@@ -135,12 +174,15 @@ class ProgressReader:
         self.location = store.location
         self._store = store
         self.campaign = campaign
-        self._scenario: Scenario = bound_scenario(store.catalogue.manifest(campaign))
-        self._completed: dict[str, RunStatus] = {}
+        manifest = store.catalogue.manifest(campaign)
+        self._scenario: Scenario = bound_scenario(manifest)
+        self._slots = execution_limits(manifest).max_active_runs
+        self._completed: dict[str, RunProgress] = {}
 
     def read(self) -> CampaignProgress:
         """How the campaign stands now; errors as those of the store."""
         row = self._store.catalogue.campaign(self.campaign)
+        holds = self._store.holds.of(self.campaign)
         planned = [found.planned for found in self._store.catalogue.runs(self.campaign)]
         days, window = self._scenario.horizon_days, self._scenario.window_days
         return CampaignProgress(
@@ -151,40 +193,58 @@ class ProgressReader:
             owner=holder(row),
             windows_per_run=-(-days // window),
             days_per_run=days,
-            runs=tuple(_run_progress(run, self._status(run.run_id)) for run in planned),
+            slots=self._slots,
+            runs=tuple(self._run(run, holds.runs.get(run.run_id)) for run in planned),
         )
 
-    def _status(self, run_id: str) -> RunStatus:
-        if run_id in self._completed:
-            return self._completed[run_id]
-        run = self._store.run(RunKey(self.campaign, run_id))
+    def _run(self, planned: PlannedRun, hold: Hold | None) -> RunProgress:
+        if planned.run_id in self._completed:
+            return self._completed[planned.run_id]
+        run = self._store.run(RunKey(self.campaign, planned.run_id))
         status = run.status()
+        at_work: tuple[SeatAtWork, ...] = ()
+        if status.status is RunState.RUNNING and holder_of(status.lease) is not None:
+            at_work = barrier(run, planned, status.world_version)
+        took = tuple(run.window_seconds(_LAST_WINDOWS))
+        progress = _run_progress(planned, status, hold, took, at_work)
         if status.status is RunState.COMPLETED:
-            self._completed[run_id] = status
+            self._completed[planned.run_id] = progress
             run.close()
-        return status
+        return progress
 
 
 def holder(row: CampaignRow) -> str | None:
-    """Who carries a campaign out now, as people want to read it."""
-    return _living(row.lease)
+    """Who carries a campaign out now."""
+    return holder_of(row.lease)
 
 
-def _living(lease: LeaseState) -> str | None:
+def holder_of(lease: LeaseState) -> str | None:
+    """Who holds a lease and lives as far as can be told, as people want to read it."""
     if lease.owner is None or lease.expires_in_seconds <= 0 or has_ended(lease.owner):
         return None
     return shown(lease.owner)
 
 
-def _run_progress(planned: PlannedRun, status: RunStatus) -> RunProgress:
-    owner = _living(status.lease)
+def _run_progress(
+    planned: PlannedRun,
+    status: RunStatus,
+    hold: Hold | None,
+    took: Sequence[float],
+    at_work: tuple[SeatAtWork, ...],
+) -> RunProgress:
+    owner = holder_of(status.lease)
     lost = status.status is RunState.RUNNING and owner is None
+    state, reason = INTERRUPTED if lost else status.status.value, status.reason
+    if hold is not None and owner is None and status.status is not RunState.COMPLETED:
+        state, reason = hold.desired.value, hold.reason
     return RunProgress(
         planned=planned,
-        state=INTERRUPTED if lost else status.status.value,
-        reason=status.reason,
+        state=state,
+        reason=reason,
         windows=status.world_version,
         days=status.day,
         exits=status.exits,
         owner=owner,
+        took=took,
+        barrier=at_work,
     )

@@ -17,15 +17,14 @@ from orchestrator.lifecycle import RunState
 WAITING_FOR_A_SLOT: Final = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 """The states from which a run that nobody plays may be played: a running one lost its host."""
 
-WAITING_FOR_A_PERSON: Final = (RunState.PAUSED, RunState.STOPPED)
-
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as the scheduler sees it."""
+    """A run as the scheduler sees it; a person holds one that is `held`."""
 
     planned: PlannedRun
     state: RunState
+    held: bool = False
 
     @property
     def run_id(self) -> str:
@@ -43,6 +42,7 @@ def runs_to_start(runs: Sequence[RunView], active: Collection[str], limit: int) 
         for run in sorted(runs, key=_order)
         if run.run_id not in active
         and run.state in WAITING_FOR_A_SLOT
+        and not run.held
         and SEARCH_WINNER not in run.planned.lineup
         and completed.issuperset(run.planned.depends_on)
     ]

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from manifests.errors import StoreError
+from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.owners import has_ended, is_alive, own_name
 from orchestrator.store import Lease, LeaseHeld, RunStore
 
@@ -110,6 +111,27 @@ class Tenure:
 def tenure_of_run(run: RunStore, seconds: float) -> Tenure:
     """The tenure of a run by this process, for so many seconds at a time."""
     return Tenure(lambda owner: run.acquire(owner, seconds), run.renew, run.release, own_name())
+
+
+async def queue_again(run: RunStore, seconds: float) -> bool:
+    """Put a run that waits for a person back into the queue; whether it did wait.
+
+    Its last owner may be about to give the lease up, or may have died before it did.
+    """
+    lease = await tenure_of_run(run, seconds).take(lambda: _rests(run))
+    if lease is None:
+        return False
+    try:
+        waits = _rests(run)
+        if waits:
+            run.set_status(lease, RunState.QUEUED, "")
+        return waits
+    finally:
+        run.release(lease)
+
+
+def _rests(run: RunStore) -> bool:
+    return run.status().status in WAITING_FOR_A_PERSON
 
 
 def _pause(held: LeaseHeld) -> float:

@@ -30,6 +30,8 @@ from orchestrator.outcomes import Totals, company_outcomes
 from orchestrator.store import (
     Checkpoint,
     CompanyWindow,
+    DesiredState,
+    Hold,
     Lease,
     LeaseLost,
     RunStore,
@@ -49,25 +51,72 @@ class StopKind(Enum):
     PAUSE = "pause"
     """A person pauses the run: it waits for a person."""
 
+    STOP = "stop"
+    """A person stops the run: it waits for a person, too."""
+
     LEAVE = "leave"
     """Whoever played the run goes away: it waits for the next one."""
 
 
+_KIND_OF_HOLD: Final[Mapping[DesiredState, StopKind]] = {
+    DesiredState.PAUSED: StopKind.PAUSE,
+    DesiredState.STOPPED: StopKind.STOP,
+}
+
+
 class StopRequest:
-    """A wish that a world stop at its next boundary, made at any time from its event loop."""
+    """A wish that a world stop at its next boundary, made at any time from its event loop.
+
+    It is asked of the whole campaign, or follows from a hold on the run, which can be lifted again.
+    Holds on single company-windows keep these from going on, and with them the barrier.
+    """
 
     def __init__(self) -> None:
-        self.kind: StopKind | None = None
-        self.reason = ""
+        self._asked: tuple[StopKind, str] | None = None
+        self._hold: Hold | None = None
+        self._windows: Mapping[tuple[int, int], Hold] = {}
 
     def ask(self, kind: StopKind, reason: str) -> None:
-        """Ask to stop; a pause is not taken back by leaving."""
-        if self.kind is not StopKind.PAUSE:
-            self.kind, self.reason = kind, reason
+        """Ask to stop; a pause or a stop is not taken back by leaving."""
+        if self._asked is None or kind is not StopKind.LEAVE:
+            self._asked = kind, reason
+
+    def heed(self, run: Hold | None, windows: Mapping[tuple[int, int], Hold]) -> None:
+        """Take notice of the holds on the run and, by world version and seat, on its windows."""
+        self._hold, self._windows = run, windows
+
+    @property
+    def kind(self) -> StopKind | None:
+        """Why the world is to stop, None while it is not."""
+        wish = self._wish()
+        return None if wish is None else wish[0]
+
+    @property
+    def reason(self) -> str:
+        """What was said about it."""
+        wish = self._wish()
+        return "" if wish is None else wish[1]
+
+    def of_window(self, version: int, seat: int) -> Hold | None:
+        """The hold on a company-window."""
+        return self._windows.get((version, seat))
+
+    def _wish(self) -> tuple[StopKind, str] | None:
+        leaving = self._asked is None or self._asked[0] is StopKind.LEAVE
+        if self._hold is not None and leaving:
+            return _KIND_OF_HOLD[self._hold.desired], self._hold.reason
+        return self._asked
 
 
 class BarrierBroken(Exception):
-    """A window that cannot be settled; the message names the company and the cause."""
+    """A window that cannot be settled; the message names the company and the cause.
+
+    `recovers`: a fresh attempt is made when the run goes on, for which nobody needs to be asked.
+    """
+
+    def __init__(self, reason: str, *, recovers: bool = False) -> None:
+        super().__init__(reason)
+        self.recovers = recovers
 
 
 class World:
@@ -123,8 +172,9 @@ class World:
             try:
                 settled = await self._window(boundary)
             except BarrierBroken as broken:
-                await self._become(RunState.STOPPED, str(broken))
-                return RunState.STOPPED
+                return await self._stopped_by(broken)
+            if settled is None and (held := self._held(boundary.version)):
+                return await self._at_rest(*held)
             boundary = settled or boundary
             await asyncio.sleep(0)
         return RunState.COMPLETED
@@ -132,11 +182,42 @@ class World:
     async def _become(self, state: RunState, reason: str) -> None:
         await asyncio.to_thread(self._run.set_status, self._lease, state, reason)
 
+    async def _stopped_by(self, broken: BarrierBroken) -> RunState:
+        """Stop the run; where a fresh attempt follows, it waits for a slot like any other."""
+        steps = [(RunState.STOPPED, str(broken))]
+        if broken.recovers and self._stop.kind not in (StopKind.PAUSE, StopKind.STOP):
+            steps.append((RunState.QUEUED, str(broken)))
+        await asyncio.to_thread(self._run.pass_through, self._lease, steps)
+        return steps[-1][0]
+
     async def _stopped(self) -> RunState:
-        if self._stop.kind is StopKind.PAUSE:
-            await self._become(RunState.PAUSED, self._stop.reason)
-            return RunState.PAUSED
+        kind = self._stop.kind
+        if kind is StopKind.PAUSE:
+            return await self._at_rest(RunState.PAUSED, self._stop.reason)
+        if kind is StopKind.STOP:
+            return await self._at_rest(RunState.STOPPED, self._stop.reason)
         return RunState.RUNNING
+
+    async def _at_rest(self, state: RunState, reason: str) -> RunState:
+        await self._become(state, reason)
+        return state
+
+    def _held(self, version: int) -> tuple[RunState, str] | None:
+        """How the run rests because some of its company-windows are held, and why."""
+        holds = {
+            seat: hold
+            for seat in self._ceos
+            if (hold := self._stop.of_window(version, seat)) is not None
+        }
+        if not holds:
+            return None
+        stopped = any(hold.desired is DesiredState.STOPPED for hold in holds.values())
+        reasons = [
+            f"the window of {company_name(seat)} at world version {version} is {hold.desired}"
+            + (f": {hold.reason}" if hold.reason else "")
+            for seat, hold in sorted(holds.items())
+        ]
+        return RunState.STOPPED if stopped else RunState.PAUSED, "; ".join(reasons)
 
     async def _first_boundary(self) -> Checkpoint:
         found = await asyncio.to_thread(self._run.latest)
@@ -186,9 +267,11 @@ class World:
             *(self._decide(seat, self._opened(seat, view, boundary)) for seat in seats),
             return_exceptions=True,
         )
-        broken = [str(result) for result in closed if isinstance(result, BarrierBroken)]
+        broken = [result for result in closed if isinstance(result, BarrierBroken)]
         if broken:
-            raise BarrierBroken("; ".join(broken))
+            raise BarrierBroken(
+                "; ".join(map(str, broken)), recovers=all(each.recovers for each in broken)
+            )
         windows = []
         for result in closed:
             if isinstance(result, BaseException):
@@ -202,11 +285,18 @@ class World:
             view.observe(seat),
             boundary.state,
             boundary.receipts.get(seat, ()),
-            lambda: self._stop.kind is not None,
+            lambda: (
+                self._stop.kind is not None
+                or self._stop.of_window(boundary.version, seat) is not None
+            ),
         )
 
     async def _decide(self, seat: int, window: Window) -> CompanyWindow | None:
-        """The closed window of one company; None when it stays open because the world stops."""
+        """The closed window of one company; None when it stays open because the world stops, or
+        because somebody holds it.
+        """
+        if self._stop.of_window(window.state.version, seat) is not None:
+            return None
         ceo, candidate = self._ceos[seat], self._planned.lineup[seat - 1]
         observation, state = window.observation, window.state
         place = (
@@ -214,7 +304,7 @@ class World:
             f"day {observation.day}"
         )
         try:
-            status, decision, reason = await ceo.decide(window)
+            status, decision, reason, recovers = await ceo.decide(window)
             if decision is not None:
                 validate_decision(self._scenario, state, seat, decision)
         except (LeaseLost, StoreError, IntegrityError):
@@ -224,7 +314,7 @@ class World:
         if status is CompanyWindowStatus.OPEN and window.stopping():
             return None
         if status not in SETTLED and reason:
-            raise BarrierBroken(f"{place}: {status}: {reason}")
+            raise BarrierBroken(f"{place}: {status}: {reason}", recovers=recovers)
         if status not in SETTLED or (decision is None) is (status is CompanyWindowStatus.SEALED):
             draft = "without" if decision is None else "with"
             raise BarrierBroken(f"{place}: the window closed as {status} {draft} a decision")

@@ -19,16 +19,20 @@ from campaigns.plan import resolve
 from manifests.errors import ArenaError, IntegrityError
 from orchestrator.actors.host import Host, RunEnd
 from orchestrator.binding import bound_plan, execution_limits
-from orchestrator.lifecycle import RunState
+from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.scheduler import (
-    WAITING_FOR_A_PERSON,
     RunView,
     runs_to_resolve,
     runs_to_start,
 )
 from orchestrator.store import DesiredState, RunKey, RunStore, open_store
-from orchestrator.tenure import Tenure, tenure_of_run
+from orchestrator.tenure import Tenure, queue_again
 from orchestrator.world import StopKind
+
+_STOP: Final[Mapping[DesiredState, StopKind]] = {
+    DesiredState.PAUSED: StopKind.PAUSE,
+    DesiredState.STOPPED: StopKind.STOP,
+}
 
 # How often the operator's wish is read.
 _LOOK_SECONDS: Final = 0.5
@@ -69,6 +73,7 @@ class CampaignScheduler:
         self._calls: dict[str, asyncio.Task[RunEnd | None]] = {}
         self._troubles: list[str] = []
         self._left = asyncio.Event()
+        self._last_act = 0
         self._deaths_seen = 0
         self._barren_deaths = 0
         self._windows_at_death = -1
@@ -107,26 +112,40 @@ class CampaignScheduler:
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
         if requeue:
             await self._requeue()
-        pausing = False
+        pausing: StopKind | None = None
         while True:
             wish = self._catalogue.campaign(self._campaign)
-            pausing = pausing or wish.desired is DesiredState.PAUSED
+            self._look_at_acts(wish.last_act)
+            pausing = _STOP.get(wish.desired, pausing)
             leaving = self._left.is_set() or bool(self._troubles)
             if leaving:
                 await self._hosts.stop(StopKind.LEAVE, "")
-            elif pausing:
-                await self._hosts.stop(StopKind.PAUSE, wish.reason)
+            elif pausing is not None:
+                await self._hosts.stop(pausing, wish.reason)
             else:
                 self._resolve()
                 self._start()
             if self._calls:
                 await self._some_call_ended()
             elif pausing and not leaving and wish.desired is DesiredState.RUNNING:
-                # Resumed before all runs had paused.
-                pausing = False
+                # Resumed before all runs had come to rest.
+                pausing = None
                 await self._requeue()
             else:
                 return CampaignEnd(tuple(self._troubles))
+
+    def _look_at_acts(self, last: int) -> None:
+        """After a person did something: what is held, and how the runs stand that nobody plays."""
+        if last == self._last_act:
+            return
+        self._last_act = last
+        holds = self._store.holds.of(self._campaign)
+        for status in self._store.statuses(self._campaign):
+            run_id = status.key.run_id
+            view = self._views[run_id]
+            state = view.state if run_id in self._calls else status.status
+            held = holds.keep(run_id, status.world_version)
+            self._views[run_id] = replace(view, state=state, held=held)
 
     async def _abandon(self) -> None:
         """Let all runs stop at their next boundary, if they can still be told."""
@@ -151,10 +170,13 @@ class CampaignScheduler:
         ended = [run_id for run_id, call in self._calls.items() if call.done()]
         for run_id in ended:
             end = self._calls.pop(run_id).result()
-            state = self._run(run_id).status().status if end is None else end.state
-            self._views[run_id] = replace(self._views[run_id], state=state)
             if end is not None and end.trouble:
                 self._troubles.append(f"Run {run_id}: {end.trouble}")
+                state = end.state
+            else:
+                # A person may have let it go on before this was noticed.
+                state = self._run(run_id).status().status
+            self._views[run_id] = replace(self._views[run_id], state=state)
         if self._hosts.deaths > self._deaths_seen:
             self._look_at_deaths()
 
@@ -173,20 +195,17 @@ class CampaignScheduler:
             )
 
     async def _requeue(self) -> None:
-        """Put every run that waits for a person back into the queue.
+        """Put every run that waits for a person back into the queue, unless it is held itself.
 
         That person answers for what had paused the campaign's routes, too.
         """
         self._store.controls.resolve(self._campaign)
+        self._look_at_acts(self._catalogue.campaign(self._campaign).last_act)
         for run_id, view in self._views.items():
-            if view.state not in WAITING_FOR_A_PERSON:
+            if view.state not in WAITING_FOR_A_PERSON or view.held:
                 continue
             run = self._run(run_id)
-            # Its last owner may have died before it gave the lease up.
-            lease = await tenure_of_run(run, self._limits.lease_seconds).take(lambda: True)
-            assert lease is not None
-            run.set_status(lease, RunState.QUEUED, "")
-            run.release(lease)
+            await queue_again(run, self._limits.lease_seconds)
             run.close()
             self._views[run_id] = replace(view, state=RunState.QUEUED)
 

@@ -5,10 +5,12 @@ that run's call and touches no other. The host keeps nothing that the store lack
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
-from manifests.errors import ArenaError
+from manifests.errors import ArenaError, StoreError
 from orchestrator.binding import bound_scenario, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
@@ -16,6 +18,9 @@ from orchestrator.session.services import ModelServices
 from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
 from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World, explained, put_to_rest
+
+# How often the holds of people are read.
+_LOOK_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,15 @@ class Host:
         self._scenario = bound_scenario(self._manifest)
         self._models = ModelServices(self._manifest, self._store.controls)
         self._stops: dict[str, StopRequest] = {}
+        self._heeding: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
     async def play(self, run_id: str) -> RunEnd:
         """Play a run until it is completed, paused, stopped, or left."""
         stop = self._stops[run_id] = StopRequest()
         run = self._store.run(RunKey(self._campaign, run_id))
+        if self._heeding is None or self._heeding.done():
+            self._heeding = asyncio.create_task(self._heed_holds())
         try:
             return await self._play_as_owner(run, stop)
         finally:
@@ -54,6 +62,16 @@ class Host:
         """Ask all runs that are being played to stop at their next boundary."""
         for request in self._stops.values():
             request.ask(kind, reason)
+
+    async def _heed_holds(self) -> None:
+        """As long as a run is being played, look what people hold of it."""
+        while self._stops:
+            # A store that cannot be read stops the runs by itself.
+            with suppress(StoreError):
+                holds = await asyncio.to_thread(self._store.holds.of, self._campaign)
+                for run_id, request in self._stops.items():
+                    request.heed(holds.runs.get(run_id), holds.windows_of(run_id))
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def _play_as_owner(self, run: RunStore, stop: StopRequest) -> RunEnd:
         run_id = run.key.run_id

@@ -5,7 +5,6 @@ out and in any other.
 """
 
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
@@ -23,8 +22,7 @@ from orchestrator.progress import CampaignProgress
 _BAR_WIDTH: Final = 40
 _LINE_SECONDS: Final = 5.0
 
-# The pace is that of the last minute, because hosts come and go, or of the last window.
-_PACE_SECONDS: Final = 60.0
+_STRAGGLERS: Final = 5
 
 
 class View(Protocol):
@@ -49,39 +47,17 @@ def view(as_json: bool = False) -> Iterator[View]:
         yield Lines()
 
 
-class Pace:
-    """How fast windows are settled, for a guess of the time that is left."""
-
-    def __init__(self) -> None:
-        self._seen: deque[tuple[float, int]] = deque()
-
-    def seconds_left(self, progress: CampaignProgress) -> float | None:
-        """Seconds until all playable windows are settled, None while that cannot be told."""
-        now = time.monotonic()
-        if not self._seen or progress.windows != self._seen[-1][1]:
-            self._seen.append((now, progress.windows))
-        while len(self._seen) > 2 and now - self._seen[1][0] > _PACE_SECONDS:
-            self._seen.popleft()
-        since, windows = self._seen[0]
-        settled = progress.windows - windows
-        if settled <= 0 or now <= since:
-            return None
-        return progress.windows_to_play * (now - since) / settled
-
-
 class Lines:
     """A line now and then, for logs and pipes; nothing when nothing has changed."""
 
     def __init__(self) -> None:
-        self._pace = Pace()
         self._last = ""
         self._at = -_LINE_SECONDS
 
     def show(self, progress: CampaignProgress) -> None:
-        left = self._pace.seconds_left(progress)
         now = time.monotonic()
         if now - self._at >= _LINE_SECONDS and summary(progress) != self._last:
-            self._say(progress, left, now)
+            self._say(progress, progress.seconds_left, now)
 
     def close(self, progress: CampaignProgress) -> None:
         if summary(progress) != self._last:
@@ -96,15 +72,12 @@ class JsonLines:
     """One JSON object a line on standard output; nothing when nothing has changed."""
 
     def __init__(self) -> None:
-        self._pace = Pace()
         self._last: CampaignProgress | None = None
 
     def show(self, progress: CampaignProgress) -> None:
-        left = self._pace.seconds_left(progress)
         if progress != self._last:
             self._last = progress
-            seconds = None if left is None else round(left)
-            print_json(progress.to_json() | {"seconds_left": seconds})
+            print_json(progress.to_json())
 
     def close(self, progress: CampaignProgress) -> None:
         self.show(progress)
@@ -115,11 +88,9 @@ class LiveView:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._pace = Pace()
 
     def show(self, progress: CampaignProgress) -> None:
-        left = self._pace.seconds_left(progress)
-        self._live.update(_picture(progress, left), refresh=True)
+        self._live.update(_picture(progress, progress.seconds_left), refresh=True)
 
     def close(self, progress: CampaignProgress) -> None:
         self._live.update(_picture(progress, None), refresh=True)
@@ -142,11 +113,23 @@ def summary(progress: CampaignProgress) -> str:
     )
 
 
+def stragglers(progress: CampaignProgress) -> list[str]:
+    """Who holds barriers for the longest time, a line for each."""
+    holding = [(run, seat) for run in progress.runs for seat in run.stragglers]
+    holding.sort(key=lambda each: -each[1].open_seconds)
+    return [
+        f"{run.planned.run_id}: seat {seat.seat} ({seat.candidate}) holds window {run.windows} for "
+        f"{duration(seat.open_seconds)}, {seat.doing}"
+        for run, seat in holding[:_STRAGGLERS]
+    ]
+
+
 def _remaining(seconds: float | None) -> str:
-    return "" if seconds is None else f"; {_duration(seconds)} left"
+    return "" if seconds is None else f"; {duration(seconds)} left"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in words, such as 2 h 05 min."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -172,4 +155,5 @@ def _picture(progress: CampaignProgress, left: float | None) -> RenderableType:
             f"{sum(run.days for run in runs):,} days",
             f"{sum(len(run.exits) for run in runs)} bankrupt",
         )
-    return Group(grid, Text(f"{summary(progress)}{_remaining(left)}", overflow="fold"))
+    lines = [f"{summary(progress)}{_remaining(left)}", *stragglers(progress)]
+    return Group(grid, *(Text(line, overflow="fold") for line in lines))

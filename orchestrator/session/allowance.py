@@ -58,6 +58,18 @@ class Use(msgspec.Struct, frozen=True, array_like=True):
     final_replies: int = 0
     seconds: float = 0.0
 
+    def since(self, earlier: Use) -> Use:
+        """What was used after ``earlier``, which is a part of it."""
+        return Use(
+            self.replies - earlier.replies,
+            self.output_tokens - earlier.output_tokens,
+            self.final_replies - earlier.final_replies,
+            self.seconds - earlier.seconds,
+        )
+
+
+NOTHING: Final = Use()
+
 
 def finalization_reason(allowance: Allowance, use: Use) -> str | None:
     """Why finalization starts now, in words, or None while it does not."""

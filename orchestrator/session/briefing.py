@@ -6,13 +6,14 @@ from nothing else; equal inputs give equal text. Amounts are shown to the cent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.decision import company_name
 from engine.observation import Observation
 from engine.records import ActionReceipt, CompanyDay
-from orchestrator.session.allowance import Allowance
+from orchestrator.session.allowance import NOTHING, Allowance, Use
 from orchestrator.session.layout import dollars, listed, number, table
 from orchestrator.session.periods import periods
 
@@ -26,16 +27,18 @@ def briefing(
     preceding: Sequence[CompanyDay],
     allowance: Allowance,
     memory: str | None,
+    used: Use = NOTHING,
 ) -> str:
     """The message of one window.
 
     ``receipts`` are those of the window that led to this boundary, ``preceding`` the company's days
     of the window before it (empty when there is none), ``memory`` the whole of MEMORY.md (None when
-    there is no such file).
+    there is no such file). ``used`` is what earlier attempts at the window have used of the
+    allowance.
     """
     parts = (
         *_heading(observation),
-        *_limits(allowance),
+        *_limits(allowance, used),
         *_memory(memory),
         *periods(observation, preceding),
         *_happened(observation, receipts),
@@ -62,22 +65,29 @@ def _heading(observation: Observation) -> Iterator[str]:
     yield ""
 
 
-def _limits(allowance: Allowance) -> Iterator[str]:
+def _limits(allowance: Allowance, used: Use) -> Iterator[str]:
     yield "## Limits of this window"
     yield ""
-    for name, hard, threshold in (
-        ("Model replies", allowance.replies, allowance.replies_threshold),
+    for name, hard, threshold, before in (
+        ("Model replies", allowance.replies, allowance.replies_threshold, used.replies),
         (
             "Generated tokens, reasoning included",
             allowance.output_tokens,
             allowance.tokens_threshold,
+            used.output_tokens,
         ),
-        ("Active time in seconds", allowance.seconds, allowance.seconds_threshold),
+        (
+            "Active time in seconds",
+            allowance.seconds,
+            allowance.seconds_threshold,
+            math.ceil(used.seconds),
+        ),
     ):
         if hard is None or threshold is None:
             yield f"- {name}: no limit."
         else:
-            yield f"- {name}: at most {hard:,}; finalization begins at {threshold:,.10g}."
+            gone = f", of which {before:,} are used" if before else ""
+            yield f"- {name}: at most {hard:,}{gone}; finalization begins at {threshold:,.10g}."
     yield ""
 
 

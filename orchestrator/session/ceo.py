@@ -29,10 +29,12 @@ from orchestrator.session.events import (
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.loop import Gate, Opening, Session, sealed_decision
 from orchestrator.session.prompt import system_prompt
+from orchestrator.session.recovery import Recovery, told
 from orchestrator.session.sql import Parameters, QueryRefused, QueryResult, QueryWorkers
 from orchestrator.session.state import SessionState
 from orchestrator.session.tools.context import ToolContext
 from orchestrator.store import AttemptKey, FileVersion, Lease, LeaseLost, SessionStore
+from orchestrator.supervisor import FAILED, FreshAttempt
 from providers.contract import Provider
 
 MEMORY: str = "MEMORY.md"
@@ -135,6 +137,7 @@ class ModelCeo:
         workers: QueryWorkers,
         threads: Threads,
         books: Callable[[Window], Books],
+        recovery: Recovery,
     ) -> None:
         self.identity = seat.identity
         self._seat = seat
@@ -144,20 +147,49 @@ class ModelCeo:
         self._workers = workers
         self._threads = threads
         self._books = books
+        self._recovery = recovery
         self._open: Session | None = None
         self._key: AttemptKey | None = None
 
     async def decide(self, window: Window) -> Closed:
         """Hold the session of one window until it closes; what the model sealed, if it did.
 
+        An attempt that failed by time or protocol is followed by the fresh ones that the supervisor
+        grants. After a provider error the window stays as it is until the run goes on.
+
         Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
         """
-        key = AttemptKey(window.state.version, self._seat.seat, 0)
         loop = asyncio.get_running_loop()
         books = await loop.run_in_executor(self._threads.books, self._books, window)
-        stored = await asyncio.to_thread(self._store.files_before, key.seat, key.version)
+        while True:
+            status, reason, state = await self._attempt(window, books)
+            if status not in FAILED:
+                return self._closed(window, status, reason, state)
+            verdict = await asyncio.to_thread(
+                self._recovery.carry_out, self._lease, window.state.version, self._seat.seat
+            )
+            fresh = isinstance(verdict, FreshAttempt)
+            if status is CompanyWindowStatus.PROVIDER_ERROR:
+                # The run stops first: what ails a provider ails the next attempt as well.
+                return Closed(status, None, f"{reason} {told(verdict)}", recovers=fresh)
+            if not fresh:
+                return Closed(status, None, reason)
+
+    async def _attempt(
+        self, window: Window, books: Books
+    ) -> tuple[CompanyWindowStatus, str, SessionState]:
+        """Hold the session of the present attempt; how it stands then, why, and its state."""
+        version, seat = window.state.version, self._seat.seat
+        key, fresh = await asyncio.to_thread(self._recovery.present, version, seat)
+        stored = await asyncio.to_thread(self._store.files_before, seat, version)
         files = PrivateFiles.of(stored)
-        memory = stored.get(MEMORY)
+        if fresh is not None and fresh.files_digest != files.digest:
+            raise IntegrityError(
+                f"The private files of {window.observation.company_id} are not those with which "
+                f"attempt {key.attempt} at world version {version} was to begin.",
+                "Put back the database that belongs to the run.",
+            )
+        memory, used = stored.get(MEMORY), self._recovery.carried(fresh)
         opening = Opening(
             system_prompt(),
             briefing(
@@ -166,10 +198,12 @@ class ModelCeo:
                 books.preceding,
                 self._seat.allowance,
                 None if memory is None else memory[0],
+                used,
             ),
             self._seat.allowance,
             files,
             self._store.name_of(key),
+            used,
         )
         beaten = await asyncio.to_thread(self._store.beaten_milliseconds, key)
         session = Session(
@@ -191,15 +225,20 @@ class ModelCeo:
             self._open = None
         if status is CompanyWindowStatus.OPEN:
             # What was used since the last event would be forgotten otherwise.
-            used = {key: _milliseconds(session)}
-            await asyncio.to_thread(self._store.beat, self._lease, used)
-        if status is CompanyWindowStatus.SEALED:
-            company = window.observation.company_id
-            decision = sealed_decision(session.state, company, key.version)
-            if decision is None:
-                raise IntegrityError(f"The session of {company} sealed without a decision.")
-            return Closed(status, decision)
-        return Closed(status, None, reason)
+            used_now = {key: _milliseconds(session)}
+            await asyncio.to_thread(self._store.beat, self._lease, used_now)
+        return status, reason, session.state
+
+    def _closed(
+        self, window: Window, status: CompanyWindowStatus, reason: str, state: SessionState
+    ) -> Closed:
+        if status is not CompanyWindowStatus.SEALED:
+            return Closed(status, None, reason)
+        company = window.observation.company_id
+        decision = sealed_decision(state, company, window.state.version)
+        if decision is None:
+            raise IntegrityError(f"The session of {company} sealed without a decision.")
+        return Closed(status, decision)
 
     def beat(self) -> dict[AttemptKey, int]:
         """The active time of the open attempt, for the heartbeat; empty between windows."""

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.session.allowance import Allowance
+from orchestrator.session.allowance import Allowance, Use
 from orchestrator.session.draft import DraftChange
 from orchestrator.session.files import FileChange
 from providers.contract import Fault, Reply
@@ -25,12 +25,18 @@ class _Event(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class WindowOpened(_Event, frozen=True, tag="window_opened"):
-    """The attempt begins: what the model is told, and what it may use."""
+    """The attempt begins: what the model is told, what it may use, and with which files.
+
+    ``used`` is what earlier attempts have used of the allowance, where the campaign's recovery
+    policy keeps that.
+    """
 
     system_digest: str
     tools_digest: str
     briefing: str
     allowance: Allowance
+    files_digest: str = ""
+    used: Use = Use()
 
 
 class Asked(_Event, frozen=True, tag="asked"):
@@ -116,9 +122,15 @@ class FinalizationBegan(_Event, frozen=True, tag="finalization_began"):
 
 
 class Halted(_Event, frozen=True, tag="halted"):
-    """The provider failed for good: the run stops and waits for a person."""
+    """The provider failed for good: the run stops.
+
+    ``cause`` is that of the retry policy. ``needs_person``: no fresh attempt follows before a
+    person has put right what ``reason`` names.
+    """
 
     reason: str
+    cause: str = "unknown"
+    needs_person: bool = True
 
 
 class Resumed(_Event, frozen=True, tag="resumed"):

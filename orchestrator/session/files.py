@@ -17,6 +17,8 @@ from typing import Final
 
 import msgspec
 
+from manifests.canonical import digest, digest_bytes
+
 FILE_BYTES: Final = 1_048_576
 NAMESPACE_BYTES: Final = 16 * FILE_BYTES
 FILES: Final = 1_000
@@ -92,6 +94,16 @@ class PrivateFiles(msgspec.Struct, frozen=True):
     def paths(self) -> list[str]:
         """All paths in order."""
         return sorted(self.files)
+
+    @property
+    def digest(self) -> str:
+        """The digest of all paths, with the version and the text of each."""
+        return digest(
+            {
+                path: {"version": stored.version, "text": digest_bytes(stored.content.encode())}
+                for path, stored in self.files.items()
+            }
+        )
 
     def read(self, path: str) -> StoredFile:
         """The file of that path. Raises FileRefused for a bad path or none such."""

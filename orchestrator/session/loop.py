@@ -26,7 +26,7 @@ from engine.decision import CompanyDecision
 from manifests.canonical import digest_bytes
 from manifests.errors import IntegrityError, StoreError
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.session.allowance import Allowance, time_is_up
+from orchestrator.session.allowance import NOTHING, Allowance, Use, time_is_up
 from orchestrator.session.events import (
     Answered,
     Asked,
@@ -116,7 +116,7 @@ class Opening:
     """What an attempt begins with: the prompt, the briefing, the allowance, the private files.
 
     ``name`` tells the attempt from every other one of a store, in printable ASCII; its requests
-    bear it.
+    bear it. ``used`` is what earlier attempts have used of the allowance.
     """
 
     system: str
@@ -124,6 +124,7 @@ class Opening:
     allowance: Allowance
     files: PrivateFiles
     name: str
+    used: Use = NOTHING
 
 
 class Session:
@@ -160,7 +161,7 @@ class Session:
         self._state = SessionState(files=opening.files)
         self._began: float | None = None
         self._queues_since: float | None = None
-        self._used_before = beaten_seconds
+        self._used_before = max(beaten_seconds, opening.used.seconds)
 
     @property
     def state(self) -> SessionState:
@@ -216,6 +217,8 @@ class Session:
             tools_hash(),
             self._opening.briefing,
             self._opening.allowance,
+            self._opening.files.digest,
+            self._opening.used,
         )
 
     def _check_identity(self, first: Event) -> None:
@@ -344,7 +347,7 @@ class Session:
             return
         close = ending(answer, fault, late=time_is_up(allowance, used))
         if close.status is CompanyWindowStatus.PROVIDER_ERROR:
-            await self._happen(Halted(used, close.reason))
+            await self._happen(Halted(used, close.reason, answer.cause, answer.needs_person))
             if answer.needs_person:
                 await self._gate.pause_route(answer.cause, close.reason)
         else:

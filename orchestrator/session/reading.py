@@ -75,7 +75,8 @@ class Attempt:
             status, reason = state.closed.status, state.closed.reason
         elif state.halted is not None:
             status, reason = CompanyWindowStatus.PROVIDER_ERROR, state.halted.reason
-        return cls(number=number, status=status, reason=reason, use=state.use, counts=state.counts)
+        use = state.use.since(state.carried)
+        return cls(number=number, status=status, reason=reason, use=use, counts=state.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,9 +360,11 @@ def _events(sessions: SessionStore, key: AttemptKey) -> tuple[Event, ...]:
 
 
 def _attempt(sessions: SessionStore, key: AttemptKey, telling: Iterable[bytes]) -> Attempt:
-    """How an attempt stands, by the events of it that tell; of an open one, by all of them."""
+    """How an attempt stands, by the events of it that tell; of one that is open or that began with
+    usage of earlier ones, by all of them.
+    """
     state = fold(PrivateFiles(), map(decode_event, telling))
-    if state.closed is None:
+    if state.closed is None or key.attempt:
         state = fold(PrivateFiles(), _events(sessions, key))
     return Attempt.of(key.attempt, state)
 

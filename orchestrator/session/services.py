@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
-from campaigns.definition import UNLIMITED, CampaignDefinition
+from campaigns.definition import UNLIMITED, CampaignDefinition, RecoveryPolicy
 from engine.scenario import Scenario
 from manifests.errors import StoreError
 from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
@@ -20,6 +20,7 @@ from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
 from orchestrator.session.gate import RouteGate
+from orchestrator.session.recovery import Recovery
 from orchestrator.session.sql import QueryWorkers
 from orchestrator.store import Lease, RouteControls, RunStore, SessionStore
 from providers.contract import Provider
@@ -57,6 +58,10 @@ class ModelServices:
         run at rest for a reason.
         """
         return RunModels(self, run, lease, scenario, rest)
+
+    @property
+    def recovery_policy(self) -> RecoveryPolicy:
+        return self._definition.recovery
 
     @property
     def workers(self) -> QueryWorkers:
@@ -135,6 +140,7 @@ class RunModels:
         self._run_id = run.key.run_id
         self._rest = rest
         self._store = SessionStore(run)
+        self._recovery = Recovery(run, services.recovery_policy)
         self._lease = lease
         self._scenario = scenario
         self._seats: set[int] = set()
@@ -159,6 +165,7 @@ class RunModels:
             services.workers,
             services.threads,
             self._desk.books,
+            self._recovery,
         )
         self._ceos.append(ceo)
         return ceo

@@ -57,7 +57,8 @@ class Counts(msgspec.Struct, frozen=True):
 class SessionState(msgspec.Struct, frozen=True):
     """Where an attempt stands.
 
-    ``messages`` is the conversation as it is sent, the system prompt apart. ``pending`` are the
+    ``messages`` is the conversation as it is sent, the system prompt apart. ``use`` is what counts
+    against the allowance, of which ``carried`` was used by earlier attempts. ``pending`` are the
     calls of the last reply that have no receipt yet. ``asked`` is a request that is under way.
     ``unanswered`` says that the last reply still needs a correction. ``fault`` is what ended the
     last request, until the retry policy has answered; ``tally`` counts the faults before it since
@@ -69,6 +70,7 @@ class SessionState(msgspec.Struct, frozen=True):
     files: PrivateFiles
     allowance: Allowance | None = None
     messages: tuple[Message, ...] = ()
+    carried: Use = Use()
     use: Use = Use()
     draft: Draft = drafts.EMPTY
     final: bool = False
@@ -98,8 +100,14 @@ def apply(state: SessionState, event: Event) -> SessionState:  # noqa: C901 - a 
     state = _with(state, use=use)
     match event:
         case WindowOpened():
-            briefing = UserMessage(event.briefing)
-            return _with(state, allowance=event.allowance, messages=(briefing,))
+            seconds = max(event.used.seconds, event.active_seconds)
+            return _with(
+                state,
+                allowance=event.allowance,
+                messages=(UserMessage(event.briefing),),
+                carried=event.used,
+                use=msgspec.structs.replace(event.used, seconds=seconds),
+            )
         case Asked():
             return _with(state, asked=event, requests=event.ordinal, wait=None)
         case Answered():

@@ -4,6 +4,12 @@
 a database of its own. Whatever a process knew, the next one finds here.
 """
 
+from orchestrator.store.attempts import (
+    SUPERVISOR,
+    AttemptStore,
+    StoredAttempt,
+    StoredFailure,
+)
 from orchestrator.store.catalogue import Catalogue
 from orchestrator.store.codec import company_day_columns, day_digest, read_day
 from orchestrator.store.connection import CommitPoint
@@ -14,6 +20,7 @@ from orchestrator.store.errors import (
     WindowAlreadyCommitted,
     WindowConflict,
 )
+from orchestrator.store.holds import CampaignHolds, Hold
 from orchestrator.store.leases import Lease, LeaseState
 from orchestrator.store.location import Store, open_store
 from orchestrator.store.records import (
@@ -25,19 +32,24 @@ from orchestrator.store.records import (
     RunKey,
     RunRow,
     RunStatus,
+    RunTransition,
     StoredCheckpoint,
     StoredCompanyDay,
     StoredDay,
     StoredReceipt,
+    Target,
     WindowCommit,
 )
 from orchestrator.store.runs import RunStore
-from orchestrator.store.sessions import AttemptKey, FileVersion, LateReply, SessionStore
+from orchestrator.store.sessions import AttemptKey, FileVersion, LateReply, Latest, SessionStore
 
 __all__ = [
+    "SUPERVISOR",
     "WHOLE_CAMPAIGN",
     "Act",
     "AttemptKey",
+    "AttemptStore",
+    "CampaignHolds",
     "CampaignRow",
     "Catalogue",
     "Checkpoint",
@@ -45,7 +57,9 @@ __all__ = [
     "CompanyWindow",
     "DesiredState",
     "FileVersion",
+    "Hold",
     "LateReply",
+    "Latest",
     "Lease",
     "LeaseHeld",
     "LeaseLost",
@@ -56,13 +70,17 @@ __all__ = [
     "RunRow",
     "RunStatus",
     "RunStore",
+    "RunTransition",
     "SessionStore",
     "Spent",
     "Store",
+    "StoredAttempt",
     "StoredCheckpoint",
     "StoredCompanyDay",
     "StoredDay",
+    "StoredFailure",
     "StoredReceipt",
+    "Target",
     "WindowAlreadyCommitted",
     "WindowCommit",
     "WindowConflict",

@@ -14,8 +14,9 @@ from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.store.codec import planned_json, read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment
+from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
-from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow
+from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
 from orchestrator.store.schema import (
     acts,
     campaign_controls,
@@ -144,7 +145,7 @@ class Catalogue:
             )
 
     def set_desired(self, name: str, state: DesiredState, reason: str) -> None:
-        """Record that the operator wants a campaign to run or to pause, and why.
+        """Record that the operator wants a campaign to run, to pause or to stop, and why.
 
         Raises:
             InputError: no such campaign.
@@ -157,7 +158,7 @@ class Catalogue:
             )
             if changed.rowcount != 1:
                 raise _unknown_campaign(connection, name)
-            _record_act(connection, name, _ACT[state], reason)
+            record_act(connection, Target(name), _ACT[state], reason)
 
     def acts(self, name: str) -> list[Act]:
         """What people did to a campaign, in order. Raises InputError for an unknown campaign."""
@@ -196,6 +197,7 @@ class Catalogue:
 _ACT: Final[Mapping[DesiredState, str]] = {
     DesiredState.RUNNING: "resume",
     DesiredState.PAUSED: "pause",
+    DesiredState.STOPPED: "stop",
 }
 _SUBJECT: Final = "campaign "
 _LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
@@ -227,19 +229,7 @@ def insert_controls(connection: Connection, name: str, desired: DesiredState, re
     connection.execute(
         insert(campaign_leases).values(campaign=name, epoch=0, expires_at=DatabaseNow())
     )
-    _record_act(connection, name, "create", reason)
-
-
-def _record_act(connection: Connection, campaign: str, act: str, reason: str) -> None:
-    connection.execute(
-        insert(acts).values(
-            at=DatabaseNow(),
-            campaign=campaign,
-            act=act,
-            target=_subject(campaign),
-            reason=reason,
-        )
-    )
+    record_act(connection, Target(name), "create", reason)
 
 
 def _rows(connection: Connection, table: Table, where: Any) -> list[dict[str, Any]]:
@@ -306,6 +296,11 @@ def _campaign_rows() -> Select[Any]:
         .where(runs.c.campaign == campaigns.c.name)
         .scalar_subquery()
     )
+    last_act = (
+        select(func.coalesce(func.max(acts.c.number), 0))
+        .where(acts.c.campaign == campaigns.c.name)
+        .scalar_subquery()
+    )
     return (
         select(
             campaigns.c.name,
@@ -315,6 +310,7 @@ def _campaign_rows() -> Select[Any]:
             campaign_controls.c.reason,
             campaign_controls.c.changed_at,
             counted.label("runs"),
+            last_act.label("last_act"),
             campaign_leases.c.owner,
             campaign_leases.c.epoch,
             (campaign_leases.c.expires_at - DatabaseNow()).label("expires_in"),
@@ -333,6 +329,7 @@ def _campaign_row(row: RowMapping) -> CampaignRow:
         reason=row["reason"],
         changed_at=moment(row["changed_at"]),
         runs=row["runs"],
+        last_act=row["last_act"],
         lease=LeaseState(row["owner"], row["epoch"], row["expires_in"] / 1000),
     )
 

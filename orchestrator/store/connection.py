@@ -52,6 +52,8 @@ class CommitPoint(StrEnum):
     SET_CAP = "set cap"
     SET_ASIDE = "set aside"
     SETTLE_SPENDING = "settle spending"
+    RECORD_FAILURE = "record failure"
+    SET_HOLD = "set hold"
 
 
 class DatabaseNow(GenericFunction[int]):

@@ -18,6 +18,7 @@ from orchestrator.store.connection import Database, DatabaseNow
 from orchestrator.store.controls import RouteControls
 from orchestrator.store.errors import explained
 from orchestrator.store.files import create_file, open_file
+from orchestrator.store.holds import Holds
 from orchestrator.store.records import DesiredState, RunKey, RunStatus
 from orchestrator.store.runs import HeldRun, RunStore
 from orchestrator.store.schema import campaigns, run_leases, run_states, runs
@@ -38,6 +39,7 @@ class Store:
         self.location = str(directory)
         self.catalogue = Catalogue(database)
         self.controls = RouteControls(database)
+        self.holds = Holds(database)
         self._directory = directory
         self._database = database
         self._runs: dict[RunKey, RunStore] = {}

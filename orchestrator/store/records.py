@@ -33,16 +33,36 @@ class RunKey(NamedTuple):
         return f"run {self.run_id} of campaign {self.campaign}"
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an act is about: a campaign, one of its runs, or a company-window of a run."""
+
+    campaign: str
+    run_id: str | None = None
+    version: int | None = None
+    seat: int | None = None
+
+    def __str__(self) -> str:
+        if self.run_id is None:
+            return f"campaign {self.campaign}"
+        if self.version is None:
+            return f"run {self.run_id}"
+        return f"company-{self.seat} of run {self.run_id} at world version {self.version}"
+
+
 class DesiredState(StrEnum):
-    """What the operator wants of a campaign."""
+    """What the operator wants of a campaign, a run or a company-window."""
 
     RUNNING = "running"
     PAUSED = "paused"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignRow:
-    """A campaign as the catalogue has it; `reason` belongs to the last change of `desired`."""
+    """A campaign as the catalogue has it; `reason` belongs to the last change of `desired`, and
+    `last_act` is the number of the last thing that a person did.
+    """
 
     name: str
     plan_hash: str
@@ -51,6 +71,7 @@ class CampaignRow:
     reason: str
     changed_at: datetime
     runs: int
+    last_act: int
     lease: LeaseState
 
 
@@ -94,6 +115,15 @@ class RunStatus:
     def bankrupt(self) -> int:
         """How many companies left the market."""
         return len(self.exits)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTransition:
+    """A change of a run's status, and why it came."""
+
+    at: datetime
+    status: RunState
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The durable state of one run: its lease, its status, and every settled window."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
@@ -31,6 +32,7 @@ from orchestrator.store.records import (
     CompanyWindow,
     RunKey,
     RunStatus,
+    RunTransition,
     StoredCheckpoint,
     StoredCompanyDay,
     StoredDay,
@@ -49,6 +51,7 @@ from orchestrator.store.schema import (
     run_environments,
     run_leases,
     run_states,
+    run_transitions,
 )
 from orchestrator.store.window_rows import read_outcome, window_rows
 
@@ -200,17 +203,63 @@ class RunStore:
         Raises:
             IllegalTransition: `status` cannot follow the present one.
         """
+        self.pass_through(lease, ((status, reason),))
+
+    def pass_through(self, lease: Lease, steps: Sequence[tuple[RunState, str]]) -> None:
+        """Move the run through several statuses, each with its reason, in one transaction; errors
+        as `set_status`.
+        """
+        with self.fenced(lease, CommitPoint.SET_STATUS) as (connection, held):
+            for status, reason in steps:
+                self._step_to(connection, held, lease, status, reason)
+
+    def _step_to(
+        self, connection: Connection, held: HeldRun, lease: Lease, status: RunState, reason: str
+    ) -> None:
         if status is RunState.COMPLETED:
             raise ValueError("a run is completed by the commit of its last window")
-        with self.fenced(lease, CommitPoint.SET_STATUS) as (connection, held):
-            of_run = run_states.c.run == held.run
-            found = connection.scalars(select(run_states.c.status).where(of_run)).one()
-            check_run_transition(str(self.key), RunState(found), status)
-            connection.execute(
-                update(run_states)
-                .where(of_run)
-                .values(status=status, reason=reason, updated_at=DatabaseNow())
+        of_run = run_states.c.run == held.run
+        found = connection.scalars(select(run_states.c.status).where(of_run)).one()
+        check_run_transition(str(self.key), RunState(found), status)
+        connection.execute(
+            update(run_states)
+            .where(of_run)
+            .values(status=status, reason=reason, updated_at=DatabaseNow())
+        )
+        connection.execute(
+            insert(run_transitions).values(
+                run=held.run, at=DatabaseNow(), status=status, reason=reason, epoch=lease.epoch
             )
+        )
+
+    def window_seconds(self, windows: int) -> list[float]:
+        """How long each of the last so many windows took to settle, in seconds, the latest first;
+        pauses included.
+        """
+        held = self.held()
+        if held is None:
+            return []
+        query = (
+            select(checkpoints.c.committed_at)
+            .where(checkpoints.c.run == held.run)
+            .order_by(checkpoints.c.version.desc())
+            .limit(windows + 1)
+        )
+        with held.database.read() as connection:
+            moments = list(connection.scalars(query))
+        return [(later - earlier) / 1000 for later, earlier in pairwise(moments)]
+
+    def transitions(self) -> list[RunTransition]:
+        """Every change of the run's status that was no settlement, in order."""
+        held = self.held()
+        if held is None:
+            return []
+        query = select(run_transitions).where(run_transitions.c.run == held.run)
+        with held.database.read() as connection:
+            return [
+                RunTransition(moment(row.at), RunState(row.status), row.reason)
+                for row in connection.execute(query.order_by(run_transitions.c.number))
+            ]
 
     def begin(self, lease: Lease, state: WorldState) -> None:
         """Store the world at day 0; storing the same again does nothing.

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -188,6 +188,34 @@ run_states: Final = Table(
     _integer("updated_at"),
 )
 
+# Every change of a run's status, so that none of its failures is forgotten.
+run_transitions: Final = Table(
+    "run_transitions",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("run", BigInteger, ForeignKey("runs.run"), nullable=False),
+    _integer("at"),
+    _text("status"),
+    _text("reason"),
+    _integer("epoch"),
+)
+
+# What a person wants of single runs and company-windows; a row says that it is to rest.
+run_holds: Final = Table(
+    "run_holds", metadata, _run(), _text("desired"), _text("reason"), _integer("changed_at")
+)
+
+window_holds: Final = Table(
+    "window_holds",
+    metadata,
+    _run(),
+    _key("version"),
+    _key("seat"),
+    _text("desired"),
+    _text("reason"),
+    _integer("changed_at"),
+)
+
 run_leases: Final = Table(
     "run_leases",
     metadata,
@@ -334,6 +362,38 @@ private_files: Final = Table(
     Column("path", Text, primary_key=True),
     _key("file_version"),
     _bytes("content"),
+)
+
+# Every failure of an attempt; `ordinal` is that of the event with which it failed.
+failures: Final = Table(
+    "failures",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("run", BigInteger, ForeignKey("runs.run"), nullable=False),
+    *(_integer(name) for name in ("version", "seat", "attempt", "ordinal")),
+    _text("status"),
+    _text("cause"),
+    Column("needs_person", Boolean, nullable=False),
+    _text("reason"),
+    _text("verdict"),
+    _text("verdict_reason"),
+    _integer("epoch"),
+    _integer("failed_at"),
+    UniqueConstraint("run", "version", "seat", "attempt", "ordinal"),
+)
+
+# A fresh attempt, and the archive of the one that it replaces.
+fresh_attempts: Final = Table(
+    "fresh_attempts",
+    metadata,
+    *_attempt(),
+    _text("granted_by"),
+    _text("reason"),
+    _text("files_digest"),
+    _bytes("carried"),
+    _bytes("archive"),
+    _integer("epoch"),
+    _integer("granted_at"),
 )
 
 # Replies that came for an owner that had lost the run: paid, and not part of any conversation.

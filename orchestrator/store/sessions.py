@@ -15,6 +15,7 @@ from orchestrator.store.connection import CommitPoint, DatabaseNow
 from orchestrator.store.leases import Lease
 from orchestrator.store.runs import HeldRun, RunStore
 from orchestrator.store.schema import (
+    fresh_attempts,
     late_replies,
     private_files,
     run_states,
@@ -53,6 +54,18 @@ class LateReply(NamedTuple):
     body: bytes
 
 
+class Latest(NamedTuple):
+    """The last event of an attempt; `open_seconds` have gone by since its first event, and
+    `seconds` since this one, by the database's clock.
+    """
+
+    key: AttemptKey
+    kind: str
+    body: bytes
+    open_seconds: float
+    seconds: float
+
+
 class SessionStore:
     """The sessions of one run. Reading is free for all; every write shows the run's lease."""
 
@@ -82,7 +95,8 @@ class SessionStore:
                 f"{key.version}.",
                 "Put back the database that belongs to the run.",
             )
-        return [zlib.decompress(row.body) for row in rows]
+        place = f"an event of company-{key.seat} at world version {key.version}"
+        return [_unpacked(row.body, place) for row in rows]
 
     def of_kinds(
         self, kinds: Collection[str], version: int | None = None, seat: int | None = None
@@ -103,7 +117,9 @@ class SessionStore:
         found: dict[AttemptKey, list[bytes]] = {}
         with held.database.read() as connection:
             for *place, body in connection.execute(query.order_by(*key, table.ordinal)):
-                found.setdefault(AttemptKey(*place), []).append(zlib.decompress(body))
+                of = AttemptKey(*place)
+                where = f"an event of company-{of.seat} at world version {of.version}"
+                found.setdefault(of, []).append(_unpacked(body, where))
         return found
 
     def attempts(self) -> list[AttemptKey]:
@@ -115,6 +131,53 @@ class SessionStore:
         query = select(*columns).where(session_events.c.run == held.run).distinct()
         with held.database.read() as connection:
             return [AttemptKey(*row) for row in connection.execute(query.order_by(*columns))]
+
+    def latest(self, version: int) -> list[Latest]:
+        """The last event of every attempt at a world version, by seat and number."""
+        held = self._run.held()
+        if held is None:
+            return []
+        table = session_events.c
+        ends = (
+            select(
+                table.seat,
+                table.attempt,
+                func.max(table.ordinal).label("ordinal"),
+                func.min(table.committed_at).label("opened_at"),
+            )
+            .where(table.run == held.run, table.version == version)
+            .group_by(table.seat, table.attempt)
+            .subquery()
+        )
+        query = (
+            select(
+                table.seat,
+                table.attempt,
+                table.kind,
+                table.body,
+                (DatabaseNow() - ends.c.opened_at).label("open_for"),
+                (DatabaseNow() - table.committed_at).label("since"),
+            )
+            .join(
+                ends,
+                (table.seat == ends.c.seat)
+                & (table.attempt == ends.c.attempt)
+                & (table.ordinal == ends.c.ordinal),
+            )
+            .where(table.run == held.run, table.version == version)
+            .order_by(table.seat, table.attempt)
+        )
+        with held.database.read() as connection:
+            return [
+                Latest(
+                    AttemptKey(version, row.seat, row.attempt),
+                    row.kind,
+                    _unpacked(row.body, f"an event of company-{row.seat}"),
+                    row.open_for / 1000,
+                    row.since / 1000,
+                )
+                for row in connection.execute(query)
+            ]
 
     def append(
         self,
@@ -192,7 +255,11 @@ class SessionStore:
         with held.database.read() as connection:
             rows = connection.execute(query.order_by(written.c.path))
             return {
-                row.path: (zlib.decompress(row.content).decode(), row.file_version) for row in rows
+                row.path: (
+                    _unpacked(row.content, f"company-{seat}'s file {row.path}").decode(),
+                    row.file_version,
+                )
+                for row in rows
             }
 
     def has_rested_since(self, key: AttemptKey, ordinal: int) -> bool:
@@ -284,11 +351,33 @@ class SessionStore:
         query = select(func.max(session_events.c.ordinal))
         last = connection.scalar(query.where(*_of(session_events, held, key)))
         following = 0 if last is None else last + 1
+        table = fresh_attempts.c
+        later = select(table.attempt).where(
+            table.run == held.run,
+            table.version == key.version,
+            table.seat == key.seat,
+            table.attempt > key.attempt,
+        )
+        if connection.execute(later).first() is not None:
+            raise IntegrityError(
+                f"Attempt {key.attempt} of company-{key.seat} at world version {key.version} is "
+                f"archived in the {self._run.key}: a fresh one has taken its place."
+            )
         if following != ordinal:
             raise IntegrityError(
                 f"The {self._run.key} has {following} events of company-{key.seat} at world "
                 f"version {key.version}, and event {ordinal} was to follow."
             )
+
+
+def _unpacked(content: bytes, place: str) -> bytes:
+    """What was compressed. Raises IntegrityError when it is damaged; `place` says what it is."""
+    try:
+        return zlib.decompress(content)
+    except zlib.error as error:
+        raise IntegrityError(
+            f"{place[0].upper()}{place[1:]} is damaged.", "Restore the database from a backup."
+        ) from error
 
 
 def _of(table: Table, held: HeldRun, key: AttemptKey) -> tuple[ColumnElement[bool], ...]:

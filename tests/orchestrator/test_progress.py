@@ -9,7 +9,7 @@ import pytest
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.progress import INTERRUPTED, CampaignProgress, ProgressReader
-from orchestrator.store import RunStore
+from orchestrator.store import DesiredState, RunStore, Target
 from orchestrator.world import StopKind, StopRequest, put_to_rest
 from tests.orchestrator.trial import DAYS, NAME, WINDOWS, Trial
 
@@ -46,7 +46,7 @@ def test_a_new_campaign_is_all_planned(trial: Trial) -> None:
     assert progress.counts == dict.fromkeys([*RunState, INTERRUPTED], 0) | {"planned": RUNS}
     assert not progress.finished
     assert (progress.windows, progress.days, progress.bankruptcies) == (0, 0, 0)
-    assert progress.windows_to_play == RUNS * WINDOWS
+    assert progress.seconds_left is None
     assert progress.owner is None
 
 
@@ -79,8 +79,10 @@ def test_every_state_is_told_apart(trial: Trial) -> None:
     assert by_id["trial-s11-without-ada"].state == INTERRUPTED
     assert [found.reason for found in progress.waiting] == ["lunch"]
     assert (progress.windows, progress.days) == (WINDOWS + 1, DAYS + 7)
-    # What waits for a person is not going to be played.
-    assert progress.windows_to_play == (RUNS - 1) * WINDOWS - progress.windows
+    # Of what waits for a person nobody can say when it will be done.
+    without = tuple(found for found in progress.runs if found.state != "paused")
+    assert progress.seconds_left == replace(progress, runs=without).seconds_left
+    assert progress.seconds_left
 
 
 def test_the_json_holds_the_totals_and_the_runs_if_wanted(trial: Trial) -> None:
@@ -95,6 +97,19 @@ def test_the_json_holds_the_totals_and_the_runs_if_wanted(trial: Trial) -> None:
         row.key.run_id for row in trial.store.catalogue.runs(NAME)
     ]
     assert matrix[0]["state"] == "completed"
+
+
+def test_a_held_run_shows_what_a_person_wants_of_it(trial: Trial) -> None:
+    target = Target(NAME, "trial-s29-reference")
+    trial.store.holds.set(target, DesiredState.STOPPED, "too dear")
+    (found,) = read(trial).waiting
+    assert (found.planned.run_id, found.state, found.reason) == (
+        "trial-s29-reference",
+        "stopped",
+        "too dear",
+    )
+    trial.store.holds.lift(target, "")
+    assert read(trial).waiting == ()
 
 
 def test_bankruptcies_are_counted_by_company(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
+from orchestrator.barriers import SeatAtWork
 from orchestrator.cli import watching
 from orchestrator.cli.output import notices
-from orchestrator.cli.watching import JsonLines, Lines, LiveView, Pace, summary
+from orchestrator.cli.watching import JsonLines, Lines, LiveView, duration, stragglers, summary
+from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.progress import CampaignProgress, ProgressReader, RunProgress
 from tests.orchestrator.trial import NAME, Trial
 
@@ -59,37 +61,6 @@ def test_one_line_tells_all(begun: CampaignProgress) -> None:
     )
 
 
-def test_the_time_left_follows_from_the_pace(begun: CampaignProgress, clock: Clock) -> None:
-    pace = Pace()
-    assert pace.seconds_left(begun) is None
-    clock.now += 10
-    assert pace.seconds_left(begun) is None
-    clock.now += 10
-    # One window in 20 seconds, 20 windows to go.
-    assert pace.seconds_left(after(begun, 1)) == pytest.approx(400)
-
-
-def test_only_the_last_minute_makes_the_pace(begun: CampaignProgress, clock: Clock) -> None:
-    pace = Pace()
-    pace.seconds_left(begun)
-    clock.now += 5000
-    pace.seconds_left(after(begun, 1))
-    clock.now += 80
-    # The first window took long, the second 80 seconds.
-    assert pace.seconds_left(after(begun, 2)) == pytest.approx(19 * 80)
-
-
-def test_a_window_that_takes_hours_makes_a_pace_as_well(
-    begun: CampaignProgress, clock: Clock
-) -> None:
-    pace = Pace()
-    pace.seconds_left(begun)
-    for _ in range(100):
-        clock.now += 60
-        pace.seconds_left(begun)
-    assert pace.seconds_left(after(begun, 1)) == pytest.approx(20 * 6000)
-
-
 def test_lines_come_now_and_then_and_only_with_news(
     begun: CampaignProgress, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +84,7 @@ def test_lines_come_now_and_then_and_only_with_news(
     notices.cache_clear()
 
 
-def test_json_lines_are_objects_with_the_time_left(
+def test_json_lines_are_objects_that_come_with_news(
     begun: CampaignProgress, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = JsonLines()
@@ -123,7 +94,7 @@ def test_json_lines_are_objects_with_the_time_left(
     lines.close(after(begun, 1))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["windows"]["settled"] for line in told] == [3, 4]
-    assert [line["seconds_left"] for line in told] == [None, 400]
+    assert {"seconds_left", "runs", "owner"} <= set(told[0])
 
 
 def test_a_terminal_shows_a_bar_for_every_seed(begun: CampaignProgress, clock: Clock) -> None:
@@ -145,18 +116,62 @@ def test_a_terminal_shows_a_bar_for_every_seed(begun: CampaignProgress, clock: C
     ("seconds", "text"),
     [(0.4, "0 s"), (59.6, "1 min 00 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")],
 )
-def test_durations_read_well(
-    seconds: float, text: str, begun: CampaignProgress, clock: Clock
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def at_work(progress: CampaignProgress) -> CampaignProgress:
+    """The second run takes 100 seconds a window, and its second seat holds the third."""
+    first, second, *rest = progress.runs
+    seats = [
+        SeatAtWork(
+            seat=number,
+            candidate=f"c{number}",
+            attempt=0,
+            status=status,
+            doing=doing,
+            until=None,
+            open_seconds=seconds,
+            seconds=1.0,
+        )
+        for number, status, doing, seconds in (
+            (1, CompanyWindowStatus.SEALED, "sealed", 80.0),
+            (2, CompanyWindowStatus.OPEN, "waiting for a reply of its model", 90.0),
+        )
+    ]
+    moved = replace(
+        second,
+        windows=2,
+        state="running",
+        owner="ana@laptop",
+        took=(100.0, 100.0),
+        barrier=tuple(seats),
+    )
+    return replace(progress, runs=(replace(first, took=()), moved, *rest), slots=2)
+
+
+def test_who_holds_a_barrier_and_when_all_is_done(
+    begun: CampaignProgress, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    progress = at_work(begun)
+    assert stragglers(progress) == [
+        (
+            f"{progress.runs[1].planned.run_id}: seat 2 (c2) holds window 2 for 1 min 30 s, "
+            "waiting for a reply of its model"
+        )
+    ]
+    # One window of the second run, and six runs of three windows, on two slots: 100 seconds and
+    # three runs in one, three runs in the other.
+    assert progress.seconds_left == pytest.approx(1_000)
+    JsonLines().show(progress)
+    told = json.loads(capsys.readouterr().out)
+    assert told["seconds_left"] == 1_000
+    screen = Console(file=io.StringIO(), force_terminal=True, width=200)
     with Live(console=screen, auto_refresh=False) as live:
-        shown = LiveView(live)
-        shown.show(begun)
-        clock.now += seconds / begun.windows_to_play * 1.05
-        shown.show(after(begun, 1))
+        LiveView(live).show(progress)
     assert isinstance(screen.file, io.StringIO)
-    # One window took this part of the whole, and 20 of 21 windows are left.
-    assert f"{text} left" in screen.file.getvalue()
+    assert "16 min 40 s left" in screen.file.getvalue()
+    assert "seat 2 (c2) holds window 2" in screen.file.getvalue()
 
 
 def test_lines_are_chosen_where_there_is_no_terminal(tmp_path: Path) -> None:

@@ -1,135 +1,35 @@
 """A model in a seat of a stored run: its windows, its files from week to week, its recovery."""
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import pytest
 
-from engine.boundary import Boundary
-from engine.scenario import default_scenario
 from manifests.errors import IntegrityError
-from orchestrator.ceos import Closed, Window
+from orchestrator.ceos import Closed
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session import ceo, loop
-from orchestrator.session.allowance import Allowance
-from orchestrator.session.ceo import ModelCeo, ModelSeat, Threads
-from orchestrator.session.desk import Desk
-from orchestrator.session.events import ToolReceipt, decode_event
-from orchestrator.session.sql import QueryWorkers
+from orchestrator.session.events import decode_event
 from orchestrator.session.tools.registry import run_tool
-from orchestrator.store import AttemptKey, Lease, RunStore, SessionStore, Store, open_store
-from providers.contract import UserMessage
+from orchestrator.store import AttemptKey, SessionStore
 from tests.orchestrator.session.attempts import (
     PREVIEW,
     PRICE,
-    QUERIES,
     SEAL,
     SEAT,
     STANDARD,
-    FakeClock,
-    OpenGate,
-    Outcome,
-    Script,
     call,
     reply,
 )
-from tests.orchestrator.store import samples
-
-FIRST: Final = AttemptKey(0, SEAT, 0)
-BOOKS: Final = ThreadPoolExecutor(2, "books")
-
-
-def write(path: str, content: str) -> Any:
-    return call("write_file", path=path, content=content)
-
-
-@dataclass
-class Office:
-    """One process that owns the run and has a model in the first seat."""
-
-    run: RunStore
-    lease: Lease
-    folder: Path
-    workers: QueryWorkers
-    allowance: Allowance = STANDARD
-    model: Script = field(default_factory=lambda: Script(FakeClock(), ()))
-
-    def __post_init__(self) -> None:
-        scenario = default_scenario()
-        self.desk = Desk(self.run, scenario, {SEAT})
-        self.ceo = ModelCeo(
-            ModelSeat(SEAT, "identity", self.model, self.allowance, lambda _: OpenGate()),
-            scenario,
-            SessionStore(self.run),
-            self.lease,
-            self.workers,
-            Threads(QUERIES, BOOKS),
-            self.desk.books,
-        )
-
-    def window(self, stopping: Callable[[], bool] = lambda: False) -> Window:
-        found = self.run.latest()
-        assert found is not None
-        view = Boundary(default_scenario(), found.state, found.elapsed)
-        return Window(view.observe(SEAT), found.state, found.receipts.get(SEAT, ()), stopping)
-
-    def decide(self, *outcomes: Outcome, stopping: Callable[[], bool] = lambda: False) -> Closed:
-        self.model.asked.clear()
-        self.model.outcomes = outcomes
-        self.model.__post_init__()
-        return asyncio.run(self.ceo.decide(self.window(stopping)))
-
-    def briefing(self) -> str:
-        first = self.model.asked[0].messages[0]
-        assert isinstance(first, UserMessage)
-        return first.text
-
-    def settle(self, version: int) -> None:
-        """Whatever was decided, the window of the sample is what the world does."""
-        self.run.commit_window(self.lease, samples.window(version))
-
-
-@pytest.fixture
-def workers() -> Iterator[QueryWorkers]:
-    with QueryWorkers(1) as started:
-        yield started
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(str(tmp_path / "store"), create=True) as opened:
-        samples.create_campaign(opened)
-        yield opened
-
-
-@pytest.fixture
-def office(store: Store, tmp_path: Path, workers: QueryWorkers) -> Office:
-    run = store.run(samples.KEY)
-    return Office(run, samples.start(run, "host-1", 0), tmp_path / "host-1", workers)
-
-
-def successor(office: Office, name: str = "host-2") -> Office:
-    """What a new process makes of the same run."""
-    lease = office.run.acquire(name, 0)
-    folder = office.folder.with_name(name)
-    return Office(office.run, lease, folder, office.workers, office.allowance)
-
-
-def receipts(office: Office, key: AttemptKey = FIRST) -> list[ToolReceipt]:
-    events = map(decode_event, SessionStore(office.run).events(key))
-    return [event for event in events if isinstance(event, ToolReceipt)]
+from tests.orchestrator.session.office import FIRST, Office, receipts, successor, write
 
 
 def test_a_model_reads_its_tables_stages_and_seals(office: Office) -> None:
     look = call("query_company", sql="SELECT day, world_version FROM company")
-    status, decision, _ = office.decide(reply(look, PRICE), reply(SEAL))
+    status, decision, *_ = office.decide(reply(look, PRICE), reply(SEAL))
     assert status is CompanyWindowStatus.SEALED
     assert decision is not None
     assert (decision.company_id, decision.world_version) == ("company-1", 0)
@@ -163,7 +63,7 @@ def test_files_survive_a_spent_allowance_and_the_draft_does_not(office: Office) 
     assert closed.decision is None
     assert closed.reason
     office.settle(0)
-    status, decision, _ = office.decide(reply(SEAL))
+    status, decision, *_ = office.decide(reply(SEAL))
     assert "Seal sooner." in office.briefing()
     assert status is CompanyWindowStatus.SEALED
     assert decision is not None
@@ -186,7 +86,7 @@ def test_files_before_a_window_are_the_same_right_after_a_crash_inside_it(
     sessions = SessionStore(office.run)
     assert sessions.files_before(SEAT, 1) == {"MEMORY.md": ("one two", 1)}
     later = successor(office)
-    status, _, _ = later.decide(reply(SEAL))
+    status, *_ = later.decide(reply(SEAL))
     assert status is CompanyWindowStatus.SEALED
     assert len(later.model.asked) == 1, "the reply that is stored is not asked for again"
     assert "one two" in later.briefing()

@@ -20,10 +20,11 @@ from sqlalchemy.pool import Pool
 
 from campaigns.consistency import SEARCH_WINNER
 from manifests.canonical import digest_bytes
-from orchestrator.lifecycle import RunState
+from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import (
     WHOLE_CAMPAIGN,
     AttemptKey,
+    AttemptStore,
     CommitPoint,
     DesiredState,
     FileVersion,
@@ -31,6 +32,9 @@ from orchestrator.store import (
     RunKey,
     SessionStore,
     Store,
+    StoredAttempt,
+    StoredFailure,
+    Target,
     open_store,
 )
 from orchestrator.store.files import open_file
@@ -40,7 +44,7 @@ from tests.orchestrator.store import samples
 # What may differ between an undisturbed life and one in two parts: times, and who did it.
 VOLATILE = {
     *("created_at", "changed_at", "updated_at", "committed_at", "expires_at"),
-    *("owner", "epoch"),
+    *("owner", "epoch", "at", "failed_at", "granted_at"),
 }
 # These have a row for everybody who comes.
 PER_OWNER = (acts, run_environments)
@@ -59,6 +63,8 @@ def live(place: Path) -> None:
         live_run(store, samples.KEY, owner)
         store.catalogue.resolve_run(samples.CAMPAIGN, samples.RUNS[1])
         store.catalogue.set_desired(samples.CAMPAIGN, DesiredState.PAUSED, "done")
+        store.holds.set(Target(*samples.KEY), DesiredState.STOPPED, "enough")
+        store.holds.lift(Target(*samples.KEY), "")
         store.catalogue.release(campaign)
 
 
@@ -85,6 +91,8 @@ def live_run(store: Store, key: RunKey, owner: str) -> None:
         run.set_status(lease, RunState.RUNNING, "")
     run.begin(lease, samples.first_state())
     live_session(SessionStore(run), lease)
+    if run.status().world_version == 0:
+        live_failure(AttemptStore(run), lease)
     samples.play(run, lease)
     run.release(lease)
 
@@ -97,6 +105,29 @@ def live_session(sessions: SessionStore, lease: Lease) -> None:
     sessions.beat(lease, {key: 5})
     if not sessions.late_replies():
         sessions.keep_late_reply(lease, key, 1, b"reply")
+
+
+def live_failure(attempts: AttemptStore, lease: Lease) -> None:
+    key = AttemptKey(0, 1, 0)
+    failure = StoredFailure(
+        key=key,
+        ordinal=2,
+        status=CompanyWindowStatus.TIMEOUT,
+        cause="time",
+        needs_person=False,
+        reason="slow",
+        verdict="fresh attempt 1",
+        verdict_reason="after timeout",
+    )
+    fresh = StoredAttempt(
+        key=key._replace(attempt=1),
+        granted_by="supervisor",
+        reason="after timeout",
+        files_digest="sha256:0",
+        carried=b"",
+        archive=b"{}",
+    )
+    attempts.record(lease, failure, fresh)
 
 
 def on_commit(do: Callable[[CommitPoint], None]) -> None:

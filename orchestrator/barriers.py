@@ -1,0 +1,109 @@
+"""Who holds the barrier of a window, for how long, and what for; read from the run's journal.
+
+Any process may read it at any time, whoever plays the run. Companies without a model decide at once
+and never hold a barrier.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from campaigns.plan import PlannedRun
+from orchestrator.lifecycle import CompanyWindowStatus
+from orchestrator.session.events import Closed, Halted, WaitBegan, decode_event
+from orchestrator.store import AttemptStore, Latest, RunStore, SessionStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatAtWork:
+    """A company at the window where its run stands.
+
+    `status` is open, or that with which its present attempt ended. `doing` says what an open one is
+    at, or why it ended; `until` is the end of a back-off. `open_seconds` counts from the opening of
+    the present attempt, `seconds` from the last thing that happened in it.
+    """
+
+    seat: int
+    candidate: str
+    attempt: int
+    status: CompanyWindowStatus
+    doing: str
+    until: datetime | None
+    open_seconds: float
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the barrier waits for it."""
+        return self.status is CompanyWindowStatus.OPEN
+
+    def to_json(self) -> dict[str, Any]:
+        """The seat as plain JSON; `until` in ISO 8601, null without a back-off."""
+        return {
+            "seat": self.seat,
+            "candidate": self.candidate,
+            "attempt": self.attempt,
+            "status": self.status.value,
+            "doing": self.doing,
+            "until": None if self.until is None else self.until.isoformat(timespec="seconds"),
+            "open_seconds": round(self.open_seconds, 1),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def barrier(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWork, ...]:
+    """The companies with a model at a world version, by seat; those that have not begun are not
+    there.
+    """
+    present = {fresh.key.seat: fresh.key.attempt for fresh in AttemptStore(run).fresh(version)}
+    found: dict[int, SeatAtWork] = {}
+    for latest in SessionStore(run).latest(version):
+        seat = latest.key.seat
+        found[seat] = _at_work(latest, planned.lineup[seat - 1])
+    for seat, attempt in present.items():
+        if seat in found and found[seat].attempt < attempt:
+            found[seat] = _scheduled(found[seat], attempt)
+    return tuple(found[seat] for seat in sorted(found))
+
+
+def _at_work(latest: Latest, candidate: str) -> SeatAtWork:
+    event = decode_event(latest.body)
+    status, until = CompanyWindowStatus.OPEN, None
+    doing = _DOING.get(latest.kind, "deciding")
+    if isinstance(event, Closed):
+        status, doing = event.status, event.reason
+    elif isinstance(event, Halted):
+        status, doing = CompanyWindowStatus.PROVIDER_ERROR, event.reason
+    elif isinstance(event, WaitBegan):
+        until = datetime.fromtimestamp(event.began_at, UTC) + timedelta(seconds=event.seconds)
+        doing = f"backing off until {until:%Y-%m-%d %H:%M:%S} UTC: {event.reason}"
+    return SeatAtWork(
+        seat=latest.key.seat,
+        candidate=candidate,
+        attempt=latest.key.attempt,
+        status=status,
+        doing=doing,
+        until=until,
+        open_seconds=latest.open_seconds,
+        seconds=latest.seconds,
+    )
+
+
+def _scheduled(before: SeatAtWork, attempt: int) -> SeatAtWork:
+    return SeatAtWork(
+        seat=before.seat,
+        candidate=before.candidate,
+        attempt=attempt,
+        status=CompanyWindowStatus.OPEN,
+        doing=f"waiting for its fresh attempt {attempt}, after {before.status}",
+        until=None,
+        open_seconds=before.seconds,
+        seconds=before.seconds,
+    )
+
+
+_DOING = {
+    "asked": "waiting for a reply of its model",
+    "answered": "running the calls of a reply",
+    "tool_receipt": "running the calls of a reply",
+}

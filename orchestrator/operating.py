@@ -1,0 +1,310 @@
+"""What a person does to a campaign, a run or a company-window: pause, resume, stop, retry.
+
+Every act goes to the store and nowhere else, with its time and reason; the scheduler and the hosts
+react to what they find there, whoever runs them and wherever. Doing a thing again does no harm, and
+says so.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from engine.decision import company_name
+from manifests.errors import InputError
+from manifests.model import CampaignManifest
+from orchestrator.binding import bound_plan, bound_scenario, execution_limits
+from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
+from orchestrator.owners import own_name, shown
+from orchestrator.progress import holder_of
+from orchestrator.session.recovery import Considered, Recovery
+from orchestrator.store import (
+    AttemptKey,
+    DesiredState,
+    LeaseHeld,
+    RunKey,
+    RunStore,
+    SessionStore,
+    Store,
+    Target,
+)
+from orchestrator.supervisor import FreshAttempt
+from orchestrator.tenure import queue_again, tenure_of_run
+
+# Twice as long as a host takes to notice what is held.
+_NOTICE_SECONDS: Final = 1.5
+_LOOK_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of an act: whether it changed anything, and how things stand now, in a sentence."""
+
+    target: Target
+    act: str
+    changed: bool
+    said: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The act as plain JSON; `run`, `world_version` and `seat` are null where it had none."""
+        return {
+            "campaign": self.target.campaign,
+            "run": self.target.run_id,
+            "world_version": self.target.version,
+            "seat": self.target.seat,
+            "act": self.act,
+            "changed": self.changed,
+            "said": self.said,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which company-windows are meant; None is any."""
+
+    run_id: str | None = None
+    version: int | None = None
+    seat: int | None = None
+    candidate: str | None = None
+    status: CompanyWindowStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """What a retry finds, or did: `eligible` says whether a fresh attempt may follow or follows,
+    `reason` why, `attempt` its index.
+    """
+
+    target: Target
+    candidate: str
+    status: CompanyWindowStatus
+    eligible: bool
+    attempt: int | None
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The row as plain JSON."""
+        return {
+            "run": self.target.run_id,
+            "world_version": self.target.version,
+            "seat": self.target.seat,
+            "candidate": self.candidate,
+            "status": self.status.value,
+            "eligible": self.eligible,
+            "attempt": self.attempt,
+            "reason": self.reason,
+        }
+
+
+class Operator:
+    """Acts on one campaign of a store."""
+
+    def __init__(self, store: Store, campaign: str) -> None:
+        self._store = store
+        self._campaign = campaign
+        self._manifest: CampaignManifest = store.catalogue.manifest(campaign)
+        self._window_days = bound_scenario(self._manifest).window_days
+        self._lease_seconds = execution_limits(self._manifest).lease_seconds
+
+    def target(self, run_id: str | None, day: int | None, seat: int | None) -> Target:
+        """What is meant by a run, a day on which a window opens and a seat.
+
+        Raises:
+            InputError: no such run, day or seat, or a day without the rest.
+        """
+        if run_id is None:
+            if day is not None or seat is not None:
+                raise InputError("A company-window needs its run.", "Name it with --run.")
+            return Target(self._campaign)
+        planned = self._store.catalogue.run(RunKey(self._campaign, run_id)).planned
+        if day is None and seat is None:
+            return Target(self._campaign, run_id)
+        if seat is None:
+            raise InputError("A company-window needs its seat.", "Name it with --seat.")
+        if seat > len(planned.lineup):
+            raise InputError(
+                f"There is no seat {seat} in run {run_id}.",
+                f"Give a seat from 1 to {len(planned.lineup)}.",
+            )
+        version = self._run(run_id).status().world_version
+        if day is not None:
+            version, rest = divmod(day, self._window_days)
+            if rest:
+                raise InputError(
+                    f"No window opens on day {day}.",
+                    f"Windows open on day 0 and every {self._window_days} days after it.",
+                )
+        return Target(self._campaign, run_id, version, seat)
+
+    def pause(self, target: Target, reason: str) -> Done:
+        """Let a run, or a company-window and with it its run, rest until somebody resumes it."""
+        return self._hold(target, DesiredState.PAUSED, reason)
+
+    def stop(self, target: Target, reason: str) -> Done:
+        """Stop a run, or a company-window and with it its run; it can be resumed."""
+        return self._hold(target, DesiredState.STOPPED, reason)
+
+    def resume(self, target: Target, reason: str) -> Done:
+        """Let a run or a company-window go on that was held, or that waits for a person."""
+        assert target.run_id is not None
+        run = self._run(target.run_id)
+        settled = self._settled(target, run)
+        if settled:
+            return Done(target, "resume", changed=False, said=settled)
+        lifted = self._store.holds.lift(target, reason)
+        if lifted:
+            self._let_notice(run)
+        holds = self._store.holds.of(self._campaign)
+        if holds.keep(target.run_id, run.status().world_version):
+            return Done(target, "resume", lifted, f"{_subject(target)} is held otherwise, too.")
+        queued = asyncio.run(queue_again(run, self._lease_seconds))
+        if queued and not lifted:
+            self._store.holds.record(target, "resume", reason)
+        if not queued and not lifted:
+            return Done(target, "resume", changed=False, said=f"{_subject(target)} was not held.")
+        return Done(
+            target, "resume", changed=True, said=f"{_subject(target)} goes on. {self._by()}"
+        )
+
+    def retry(self, which: Which, reason: str, *, dry_run: bool) -> list[Retried]:
+        """Give failed company-windows a fresh attempt, or say which may have one.
+
+        A person who asks answers for what had to be put right. Runs all of whose failed windows
+        have one go back to the queue.
+        """
+        rows = []
+        for row in self._store.catalogue.runs(self._campaign):
+            if which.run_id not in (None, row.planned.run_id):
+                continue
+            run = self._run(row.planned.run_id)
+            try:
+                rows += self._retry_in(run, row.planned.lineup, which, reason, dry_run=dry_run)
+            finally:
+                run.close()
+        return rows
+
+    def _retry_in(
+        self, run: RunStore, lineup: tuple[str, ...], which: Which, reason: str, *, dry_run: bool
+    ) -> list[Retried]:
+        recovery = Recovery(run, bound_plan(self._manifest).definition.recovery)
+        wanted = [
+            (place, recovery.consider(*place, by_person=True))
+            for place in _windows_of(run, which.version)
+            if which.seat in (None, place[1]) and which.candidate in (None, lineup[place[1] - 1])
+        ]
+        found = [
+            _row(Target(*run.key, *place), lineup[place[1] - 1], considered)
+            for place, considered in wanted
+            if which.status in (None, considered.standing.status)
+        ]
+        eligible = [row for row in found if row.eligible]
+        if dry_run or not eligible:
+            return found
+        try:
+            self._grant(run, recovery, eligible, reason)
+        except LeaseHeld as held:
+            said = f"its run is being played by {shown(held.owner)}: its peers still decide"
+            return [_refused(row, said) if row.eligible else row for row in found]
+        return found
+
+    def _grant(self, run: RunStore, recovery: Recovery, rows: list[Retried], reason: str) -> None:
+        lease = asyncio.run(tenure_of_run(run, self._lease_seconds).take_unless_kept())
+        person = shown(own_name()).partition(",")[0]
+        try:
+            for row in rows:
+                assert row.target.version is not None
+                assert row.target.seat is not None
+                recovery.carry_out(lease, row.target.version, row.target.seat, person)
+                self._store.holds.record(row.target, "retry", reason)
+            if _may_go_on(run, recovery):
+                run.set_status(lease, RunState.QUEUED, "")
+        finally:
+            run.release(lease)
+
+    def _hold(self, target: Target, desired: DesiredState, reason: str) -> Done:
+        assert target.run_id is not None
+        act = "pause" if desired is DesiredState.PAUSED else "stop"
+        run = self._run(target.run_id)
+        settled = self._settled(target, run)
+        if settled:
+            return Done(target, act, changed=False, said=settled)
+        if not self._store.holds.set(target, desired, reason):
+            return Done(
+                target, act, changed=False, said=f"{_subject(target)} is {desired} already."
+            )
+        if holder_of(run.status().lease) is None:
+            return Done(target, act, changed=True, said=f"{_subject(target)} is {desired}.")
+        when = "at its next step" if target.seat else "at its next window boundary"
+        return Done(target, act, changed=True, said=f"{_subject(target)} comes to rest {when}.")
+
+    def _settled(self, target: Target, run: RunStore) -> str:
+        """Why nothing can be done any more to a target; empty while something can."""
+        status = run.status()
+        if status.status is RunState.COMPLETED:
+            return f"Run {target.run_id} is completed."
+        if target.version is not None and target.version < status.world_version:
+            return f"{_subject(target)} is settled."
+        return ""
+
+    def _let_notice(self, run: RunStore) -> None:
+        """Wait until a host that plays the run has noticed that nothing is held any more."""
+        until = time.monotonic() + _NOTICE_SECONDS
+        while time.monotonic() < until:
+            status = run.status()
+            if status.status is not RunState.RUNNING or holder_of(status.lease) is None:
+                return
+            time.sleep(_LOOK_SECONDS)
+
+    def _by(self) -> str:
+        owner = holder_of(self._store.catalogue.campaign(self._campaign).lease)
+        return "Nobody carries the campaign out: resume it." if owner is None else f"By {owner}."
+
+    def _run(self, run_id: str) -> RunStore:
+        return self._store.run(RunKey(self._campaign, run_id))
+
+
+def _windows_of(run: RunStore, version: int | None) -> Iterator[tuple[int, int]]:
+    """The world version and seat of each window that models decide; of a version, or where the run
+    stands.
+    """
+    at = run.status().world_version if version is None else version
+    keys: list[AttemptKey] = SessionStore(run).attempts()
+    yield from sorted({(key.version, key.seat) for key in keys if key.version == at})
+
+
+def _may_go_on(run: RunStore, recovery: Recovery) -> bool:
+    """Whether a run that rests has no failed window left for which a person must act."""
+    status = run.status()
+    if status.status not in WAITING_FOR_A_PERSON:
+        return False
+    return all(
+        recovery.consider(*place, by_person=True).standing.status
+        is not CompanyWindowStatus.PROVIDER_ERROR
+        for place in _windows_of(run, None)
+    )
+
+
+def _row(target: Target, candidate: str, found: Considered) -> Retried:
+    verdict = found.verdict
+    fresh = isinstance(verdict, FreshAttempt)
+    failure = found.standing.failure
+    reason = verdict.reason if failure is None or not fresh else failure.reason
+    return Retried(
+        target,
+        candidate,
+        found.standing.status,
+        eligible=fresh,
+        attempt=verdict.number if isinstance(verdict, FreshAttempt) else None,
+        reason=reason,
+    )
+
+
+def _refused(row: Retried, reason: str) -> Retried:
+    return replace(row, eligible=False, attempt=None, reason=reason)
+
+
+def _subject(target: Target) -> str:
+    if target.seat is None:
+        return f"Run {target.run_id}"
+    return f"{company_name(target.seat)} of run {target.run_id} at world version {target.version}"
