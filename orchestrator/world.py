@@ -35,6 +35,7 @@ from orchestrator.store import (
     Lease,
     LeaseLost,
     RunStore,
+    WindowAlreadyCommitted,
     WindowCommit,
 )
 
@@ -338,7 +339,7 @@ class World:
     def _commit(self, commit: WindowCommit) -> None:
         try:
             self._run.commit_window(self._lease, commit)
-        except StoreError:
+        except (StoreError, WindowAlreadyCommitted):
             # The commit may have been done before its answer was lost: read back first.
             latest = self._run.latest()
             if latest is None or latest.version != commit.state.version:

@@ -12,6 +12,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from manifests.errors import ArenaError, InputError, StoreError
 from orchestrator.actors.campaign import CampaignEnd, CampaignScheduler
 from orchestrator.owners import own_name
+from orchestrator.store import is_shared
 
 # A scheduler is carry_out, leave and questions.
 _CALLS: Final = 8
@@ -116,13 +117,15 @@ def session(
 
 
 def _check_shared(location: str) -> None:
+    if is_shared(location):
+        return
     found: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
     count = len([node for node in found if node["Alive"]])
     if count > 1:
         raise InputError(
             f"The store {location} is a directory of this machine, but the cluster has {count} "
             "nodes, which cannot share it.",
-            "Use a cluster of one node, or leave --address out.",
+            "Keep the store in PostgreSQL, use a cluster of one node, or leave --address out.",
         )
 
 

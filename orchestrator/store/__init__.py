@@ -1,7 +1,7 @@
 """The durable store: campaigns, runs, leases, and every settled window, through SQLAlchemy.
 
-`open_store` opens one. The catalogue says what is to be done; each run has a lease, one writer and
-a database of its own. Whatever a process knew, the next one finds here.
+`open_store` opens one, in a directory or in a database of PostgreSQL. The catalogue says what is to
+be done; each run has a lease and one writer. Whatever a process knew, the next one finds here.
 """
 
 from orchestrator.store.attempts import (
@@ -17,12 +17,13 @@ from orchestrator.store.controls import WHOLE_CAMPAIGN, RouteControls, RoutePaus
 from orchestrator.store.errors import (
     LeaseHeld,
     LeaseLost,
+    TransactionLost,
     WindowAlreadyCommitted,
     WindowConflict,
 )
 from orchestrator.store.holds import CampaignHolds, Hold
 from orchestrator.store.leases import Lease, LeaseState
-from orchestrator.store.location import Store, open_store
+from orchestrator.store.location import Store, is_shared, open_store
 from orchestrator.store.records import (
     Act,
     CampaignRow,
@@ -81,11 +82,13 @@ __all__ = [
     "StoredFailure",
     "StoredReceipt",
     "Target",
+    "TransactionLost",
     "WindowAlreadyCommitted",
     "WindowCommit",
     "WindowConflict",
     "company_day_columns",
     "day_digest",
+    "is_shared",
     "open_store",
     "read_day",
 ]

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from manifests.errors import IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus, check_company_window_transition
-from orchestrator.store.connection import CommitPoint, DatabaseNow, moment
+from orchestrator.store.connection import CommitPoint, DatabaseNow, moment, repeated
+from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
-from orchestrator.store.runs import HeldRun, RunStore
+from orchestrator.store.runs import RunStore
 from orchestrator.store.schema import failures, fresh_attempts, run_states
 from orchestrator.store.sessions import AttemptKey
 from orchestrator.supervisor import FRESH_ATTEMPTS
@@ -66,6 +67,7 @@ class AttemptStore:
     def __init__(self, run: RunStore) -> None:
         self._run = run
 
+    @repeated
     def failures(self) -> list[StoredFailure]:
         """All failures, in the order in which they came."""
         query = select(failures).order_by(failures.c.number)
@@ -89,6 +91,7 @@ class AttemptStore:
             for row in rows
         ]
 
+    @repeated
     def fresh(self, version: int | None = None, seat: int | None = None) -> list[StoredAttempt]:
         """All fresh attempts by world version, seat and number, or some of them."""
         held = self._run.held()
@@ -113,6 +116,7 @@ class AttemptStore:
         found = self.fresh(version, seat)
         return found[-1] if found else None
 
+    @repeated
     def record(self, lease: Lease, failure: StoredFailure, fresh: StoredAttempt | None) -> None:
         """Store a failure and the fresh attempt that follows it, in one transaction; storing the
         same again does nothing.

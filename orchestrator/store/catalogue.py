@@ -13,7 +13,7 @@ from manifests.comparison import difference, told
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.store.codec import planned_json, read_planned
-from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
 from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
@@ -36,6 +36,7 @@ class Catalogue:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     def create_campaign(
         self,
         manifest: CampaignManifest,
@@ -66,6 +67,7 @@ class Catalogue:
                 _check_same_plan(CampaignManifest.from_json(found), manifest)
             return _campaign(connection, name)
 
+    @repeated
     def campaigns(self) -> list[CampaignRow]:
         """All campaigns, the oldest first."""
         with self._database.read() as connection:
@@ -74,6 +76,7 @@ class Catalogue:
             )
             return [_campaign_row(row) for row in rows.mappings()]
 
+    @repeated
     def campaign(self, name: str) -> CampaignRow:
         """One campaign. Raises InputError, with the names there are, when there is none such."""
         with self._database.read() as connection:
@@ -90,6 +93,7 @@ class Catalogue:
             self.manifest_json(name), f"The stored manifest of campaign {name}"
         )
 
+    @repeated
     def manifest_json(self, name: str) -> bytes:
         """The manifest as stored, canonical JSON. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
@@ -98,6 +102,7 @@ class Catalogue:
                 raise _unknown_campaign(connection, name)
             return content
 
+    @repeated
     def endpoint_key(self, name: str) -> bytes | None:
         """The key of a campaign's endpoint commitments; None when it has none. Raises InputError
         for an unknown campaign.
@@ -107,6 +112,7 @@ class Catalogue:
             query = select(endpoint_keys.c.key).where(endpoint_keys.c.campaign == name)
             return connection.scalar(query)
 
+    @repeated
     def runs(self, name: str) -> list[RunRow]:
         """The runs of a campaign in scheduling order. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
@@ -117,11 +123,13 @@ class Catalogue:
             )
             return [_run_row(row) for row in rows.mappings()]
 
+    @repeated
     def run(self, key: RunKey) -> RunRow:
         """One run. Raises InputError for an unknown campaign or run."""
         with self._database.read() as connection:
             return _run(connection, key)
 
+    @repeated
     def resolve_run(self, campaign: str, planned: PlannedRun) -> None:
         """Put the winner of a search into the lineup of a run that was planned for it.
 
@@ -144,6 +152,7 @@ class Catalogue:
                 .values(planned=planned_json(planned))
             )
 
+    @repeated
     def set_desired(self, name: str, state: DesiredState, reason: str) -> None:
         """Record that the operator wants a campaign to run, to pause or to stop, and why.
 
@@ -160,6 +169,7 @@ class Catalogue:
                 raise _unknown_campaign(connection, name)
             record_act(connection, Target(name), _ACT[state], reason)
 
+    @repeated
     def acts(self, name: str) -> list[Act]:
         """What people did to a campaign, in order. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
@@ -172,6 +182,7 @@ class Catalogue:
                 for row in rows.mappings()
             ]
 
+    @repeated
     def acquire_campaign(self, name: str, owner: str, seconds: float) -> Lease:
         """Become the one who schedules a campaign.
 
@@ -183,11 +194,13 @@ class Catalogue:
             _campaign(connection, name)
             return _LEASES.acquire(connection, name, _subject(name), owner, seconds)
 
+    @repeated
     def renew(self, lease: Lease) -> None:
         """Keep a campaign's lease for its time from now on. Raises LeaseLost when it is lost."""
         with self._database.write(CommitPoint.RENEW_CAMPAIGN) as connection:
             _LEASES.renew(connection, _name_in(lease), lease.subject, lease)
 
+    @repeated
     def release(self, lease: Lease) -> None:
         """Give a campaign's lease up; one that is lost or released already stays as it is."""
         with self._database.write(CommitPoint.RELEASE_CAMPAIGN) as connection:

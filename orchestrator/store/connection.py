@@ -1,28 +1,29 @@
-"""A database and the two ways to use it, read and write. All SQL peculiar to SQLite is here.
+"""A database and the two ways to use it, read and write.
 
-The driver runs in autocommit mode and the transactions are ours: a reader says BEGIN and can never
-become a writer, because SQLite would refuse that upgrade at once whatever the timeout; a writer
-says BEGIN IMMEDIATE and waits for its turn.
+What is peculiar to a kind of database is in `sqlite` and `postgresql`: how a transaction begins,
+and what its refusals mean. The driver runs in autocommit mode and the transactions are ours, so
+that a reader can never become a writer.
 """
 
-import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, create_engine, event, insert
+import tenacity
+from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, insert
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlalchemy.sql.functions import GenericFunction
 
-from manifests.errors import StoreError
-from orchestrator.store.errors import BUSY_SECONDS, explained
+from orchestrator.store.errors import TransactionLost
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+PATIENCE_SECONDS: Final = 20.0
+"""How long a transaction that was lost is tried again: a server needs some seconds to restart."""
 
 
 class CommitPoint(StrEnum):
@@ -37,6 +38,7 @@ class CommitPoint(StrEnum):
     ACQUIRE_CAMPAIGN = "acquire campaign"
     RENEW_CAMPAIGN = "renew campaign"
     RELEASE_CAMPAIGN = "release campaign"
+    CREATE_RUN = "create run"
     ACQUIRE_RUN = "acquire run"
     RENEW_RUN = "renew run"
     RELEASE_RUN = "release run"
@@ -81,17 +83,22 @@ def moment(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
-class Database:
-    """One database; `place` is its file, for messages."""
+class Database(ABC):
+    """One database; `place` is where it is, for messages."""
 
-    def __init__(self, engine: Engine, place: Path) -> None:
+    def __init__(self, engine: Engine, place: Path | str) -> None:
         self.engine = engine
         self.place = place
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database and cannot write."""
-        with explained(self.place), self.engine.connect() as connection, connection.begin():
+        """A transaction that sees one state of the database and cannot write.
+
+        Raises:
+            StoreError: the database or the system under it refuses. TransactionLost: it is gone.
+        """
+        with self.explained(), self.engine.connect() as connection, connection.begin():
+            self._begin(connection, writing=False)
             yield connection
 
     @contextmanager
@@ -100,43 +107,39 @@ class Database:
 
         Raises:
             StoreError: the database or the system under it refuses. If that happens in the commit
-                itself, only reading back can tell whether it was done.
+                itself, only reading back can tell whether it was done. TransactionLost: the same,
+                and it may be tried again.
         """
-        with explained(self.place), self.engine.connect() as plain:
+        with self.explained(), self.engine.connect() as plain:
             connection = plain.execution_options(commit_point=point)
             with connection.begin():
+                self._begin(connection, writing=True)
                 yield connection
 
     def close(self) -> None:
-        """Close the files; using the database again opens them again."""
+        """Close files and connections; using the database again opens them again."""
         self.engine.dispose()
 
+    @abstractmethod
+    def explained(self) -> AbstractContextManager[None]:
+        """Turns what the database reports in the block into a StoreError; lets the rest pass."""
 
-def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None) -> Database:
-    """The database in a file, which messages call `place` if it is not to keep its name.
-
-    A `new` one is made with a rollback journal, so that the file holds all of it at every commit.
-    Any other must exist, and has SQLite's write-ahead log beside it while it is open.
-    """
-    engine = create_engine(
-        "sqlite://",
-        creator=partial(_connect, path, "rwc" if new else "rw"),
-        poolclass=QueuePool,
-        # One connection stays open: closing the last one checkpoints and removes the log.
-        pool_size=1,
-        max_overflow=-1,
-    )
-    event.listen(engine, "connect", partial(_configure, path, "delete" if new else "wal"))
-    event.listen(engine, "begin", _begin)
-    return Database(engine, place or path)
+    @abstractmethod
+    def _begin(self, connection: Connection, writing: bool) -> None:
+        """Say BEGIN in the database's words."""
 
 
-def keep_log_ahead(database: Database) -> None:
-    """Give a new SQLite database the write-ahead log, for good."""
-    with explained(database.place), database.engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        _set_journal(raw, database.place, "wal")
+repeated: Final = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(TransactionLost),
+    wait=tenacity.wait_random_exponential(multiplier=0.05, max=2.0),
+    stop=tenacity.stop_after_delay(PATIENCE_SECONDS),
+    reraise=True,
+)
+"""Decorates a method that is one transaction: it is done again when that was lost, for a while.
+
+The lost transaction may have been committed. So a method that writes begins by reading what it
+builds upon, and leaves be what it finds there already.
+"""
 
 
 def insert_rows(connection: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
@@ -150,55 +153,14 @@ def insert_rows(connection: Connection, table: Table, rows: list[tuple[Any, ...]
 
 
 _insertions: Final[dict[tuple[str, str], str]] = {}
+_POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
 
 
 def _insertion(table: Table, dialect: Dialect) -> str:
     key = (table.name, dialect.name)
     if key not in _insertions:
-        _insertions[key] = str(insert(table).compile(dialect=dialect))
-    return _insertions[key]
-
-
-def _connect(path: Path, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        # The pool hands a connection to one thread at a time.
-        check_same_thread=False,
-    )
-
-
-def _configure(
-    path: Path,
-    journal: Literal["delete", "wal"],
-    connection: sqlite3.Connection,
-    _entry: ConnectionPoolEntry,
-) -> None:
-    connection.execute("PRAGMA synchronous=FULL")
-    # On macOS only these make the disk itself write; elsewhere they do nothing.
-    connection.execute("PRAGMA fullfsync=ON")
-    connection.execute("PRAGMA checkpoint_fullfsync=ON")
-    connection.execute("PRAGMA foreign_keys=ON")
-    _set_journal(connection, path, journal)
-
-
-def _set_journal(
-    connection: sqlite3.Connection, path: Path, journal: Literal["delete", "wal"]
-) -> None:
-    (found,) = connection.execute(f"PRAGMA journal_mode={journal}").fetchone()
-    if found != journal:
-        raise StoreError(
-            f"The store cannot be used at {path}: SQLite keeps its journal in mode {found}, "
-            f"not {journal}.",
-            "Keep the store on a local disk that offers shared memory.",
+        positional: Any = type(dialect)
+        _insertions[key] = str(
+            insert(table).compile(dialect=positional(paramstyle=_POSITIONAL[dialect.name]))
         )
-
-
-def _begin(connection: Connection) -> None:
-    writing = "commit_point" in connection.get_execution_options()
-    if connection.info.get("writing") is not writing:
-        connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writing else 'ON'}")
-        connection.info["writing"] = writing
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    return _insertions[key]

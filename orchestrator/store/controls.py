@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.schema import (
     route_pauses,
     spending,
@@ -58,6 +58,7 @@ class RouteControls:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     def pause(self, campaign: str, candidate: str, cause: str, reason: str) -> None:
         """Let nobody ask this route until a person resolves it; the first reason stays."""
         with self._database.write(CommitPoint.PAUSE_ROUTE) as connection:
@@ -72,11 +73,13 @@ class RouteControls:
                     )
                 )
 
+    @repeated
     def resolve(self, campaign: str) -> None:
         """A person has put right what paused the campaign's routes."""
         with self._database.write(CommitPoint.RESOLVE_ROUTES) as connection:
             connection.execute(delete(route_pauses).where(route_pauses.c.campaign == campaign))
 
+    @repeated
     def pauses(self, campaign: str) -> list[RoutePause]:
         """The paused routes of a campaign, the first paused first."""
         query = (
@@ -90,6 +93,7 @@ class RouteControls:
                 for row in connection.execute(query)
             ]
 
+    @repeated
     def set_cap(self, campaign: str, candidate: str, cents: int) -> None:
         """Set what a campaign, or one of its routes, may cost."""
         with self._database.write(CommitPoint.SET_CAP) as connection:
@@ -101,6 +105,7 @@ class RouteControls:
                 key = {"campaign": campaign, "candidate": candidate}
                 connection.execute(insert(spending_caps).values(key | values))
 
+    @repeated
     def caps(self, campaign: str) -> dict[str, int]:
         """The caps that were set for a campaign, by candidate, in cents."""
         columns = (spending_caps.c.candidate, spending_caps.c.cents)
@@ -108,11 +113,13 @@ class RouteControls:
         with self._database.read() as connection:
             return {row.candidate: row.cents for row in connection.execute(query)}
 
+    @repeated
     def spent(self, campaign: str) -> list[Spent]:
         """What the campaign's routes have cost so far, by candidate."""
         with self._database.read() as connection:
             return _spent(connection, campaign)
 
+    @repeated
     def set_aside(
         self,
         campaign: str,
@@ -146,6 +153,7 @@ class RouteControls:
             )
             return None
 
+    @repeated
     def settle(self, campaign: str, seat: tuple[str, int], microdollars: int | None) -> None:
         """What the request of a seat did cost; None when nobody knows, and it may be all of it."""
         with self._database.write(CommitPoint.SETTLE_SPENDING) as connection:

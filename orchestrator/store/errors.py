@@ -78,6 +78,13 @@ _BY_ERRNO: Final = {
 }
 
 
+class TransactionLost(StoreError):
+    """A transaction ended by no fault of its own: a lost connection, or others in its way.
+
+    Only when the commit itself was lost it may have been done; see `connection.repeated`.
+    """
+
+
 class LeaseHeld(ArenaError):
     """Somebody else owns the run or the campaign, and the lease has not expired."""
 

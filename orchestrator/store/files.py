@@ -7,20 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, insert, inspect, select
+from sqlalchemy import Connection
 
 from manifests.errors import StoreError
-from orchestrator.store.connection import (
-    CommitPoint,
-    Database,
-    keep_log_ahead,
-    sqlite_database,
-)
+from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.errors import explained
-from orchestrator.store.schema import REVISION, metadata, version_table
+from orchestrator.store.revisions import brought_up_to_date, stamp
+from orchestrator.store.schema import metadata
+from orchestrator.store.sqlite import sqlite_database
 
 
-def create_file(path: Path, fill: Callable[[Connection], None]) -> None:
+def create_file(
+    path: Path,
+    fill: Callable[[Connection], None],
+    point: CommitPoint = CommitPoint.CREATE_DATABASE,
+) -> None:
     """Make the database at `path` with the tables and what `fill` inserts, unless it exists.
 
     It is built under another name and linked into place when it is complete, so that neither a
@@ -33,7 +34,7 @@ def create_file(path: Path, fill: Callable[[Connection], None]) -> None:
     with explained(path), _directory(path.parent):
         temporary = path.with_name(f"{beginning}{secrets.token_hex(8)}.db")
         try:
-            _build(temporary, path, fill)
+            _build(temporary, path, fill, point)
             os.link(temporary, path)
         except (StoreError, OSError):
             # Of several that make one database, the first removes what the others have begun.
@@ -58,40 +59,25 @@ def open_file(path: Path) -> Database:
             raise StoreError(f"There is no database at {path}.", "Check the path of the store.")
     database = sqlite_database(path)
     try:
-        found = _revision(database)
-        if found != REVISION:
-            # Alembic takes most of a second to import, and is rarely needed.
-            from orchestrator.store import migrations
-
-            migrations.upgrade(database, found)
+        brought_up_to_date(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _build(temporary: Path, path: Path, fill: Callable[[Connection], None]) -> None:
+def _build(
+    temporary: Path, path: Path, fill: Callable[[Connection], None], point: CommitPoint
+) -> None:
     database = sqlite_database(temporary, new=True, place=path)
     try:
-        with database.write(CommitPoint.CREATE_DATABASE) as connection:
+        with database.write(point) as connection:
             metadata.create_all(connection)
-            version_table.create(connection)
-            connection.execute(insert(version_table).values(version_num=REVISION))
+            stamp(connection)
             fill(connection)
-        keep_log_ahead(database)
+        database.keep_log_ahead()
     finally:
         database.close()
-
-
-def _revision(database: Database) -> str | None:
-    """The revision at which a database of ours is; None before the first."""
-    with database.read() as connection:
-        if not inspect(connection).has_table(version_table.name):
-            raise StoreError(
-                f"{database.place} is a database, but not one of a CEO Arena store.",
-                "Name another place for the store.",
-            )
-        return connection.execute(select(version_table.c.version_num)).scalar()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select
 
 from manifests.errors import InputError
-from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, repeated
 from orchestrator.store.records import DesiredState, Target
 from orchestrator.store.schema import acts, run_holds, runs, window_holds
 
@@ -54,6 +54,7 @@ class Holds:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     def of(self, campaign: str) -> CampaignHolds:
         """The holds of a campaign as they stand."""
         with self._database.read() as connection:
@@ -71,6 +72,7 @@ class Holds:
             found_windows = {(row.run_id, row.version, row.seat): _hold(row) for row in of_windows}
         return CampaignHolds(found_runs, found_windows)
 
+    @repeated
     def set(self, target: Target, desired: DesiredState, reason: str) -> bool:
         """Hold a run or a company-window; whether anything changed. A change is recorded.
 
@@ -92,6 +94,7 @@ class Holds:
             record_act(connection, target, act, reason)
         return True
 
+    @repeated
     def lift(self, target: Target, reason: str) -> bool:
         """Let a run or a company-window go on; whether it was held. Raises InputError as `set`."""
         with self._database.write(CommitPoint.SET_HOLD) as connection:
@@ -101,6 +104,7 @@ class Holds:
             record_act(connection, target, "resume", reason)
         return True
 
+    @repeated
     def record(self, target: Target, act: str, reason: str) -> None:
         """Add something that a person did to the record."""
         with self._database.write(CommitPoint.SET_HOLD) as connection:

@@ -1,31 +1,22 @@
-"""Opening a store: a directory with the catalogue and a database for each run."""
+"""Opening a store: a directory of this machine, or a database that many share."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
-from sqlalchemy import Connection, Select, insert, select, update
-
-from campaigns.consistency import SEARCH_WINNER
 from campaigns.records import CompanyOutcome
-from manifests.errors import InputError, IntegrityError, StoreError
-from orchestrator.lifecycle import RunState
-from orchestrator.store.catalogue import Catalogue, copied_rows, insert_controls, insert_copies
-from orchestrator.store.codec import read_planned
-from orchestrator.store.connection import Database, DatabaseNow
+from manifests.errors import InputError
+from orchestrator.store.catalogue import Catalogue
 from orchestrator.store.controls import RouteControls
-from orchestrator.store.errors import explained
-from orchestrator.store.files import create_file, open_file
+from orchestrator.store.directory import open_directory
 from orchestrator.store.holds import Holds
-from orchestrator.store.records import DesiredState, RunKey, RunStatus
-from orchestrator.store.runs import HeldRun, RunStore
-from orchestrator.store.schema import campaigns, run_leases, run_states, runs
+from orchestrator.store.homes import StoreHome
+from orchestrator.store.records import RunKey, RunStatus
+from orchestrator.store.runs import RunStore
 
-CATALOGUE_FILE: Final = "catalogue.db"
-RUNS_DIRECTORY: Final = "runs"
 _SQLITE_URL: Final = "sqlite:///"
+_POSTGRESQL_SCHEMES: Final = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
 
 
 class Store:
@@ -35,13 +26,12 @@ class Store:
     threads; a process opens its own.
     """
 
-    def __init__(self, directory: Path, database: Database) -> None:
-        self.location = str(directory)
-        self.catalogue = Catalogue(database)
-        self.controls = RouteControls(database)
-        self.holds = Holds(database)
-        self._directory = directory
-        self._database = database
+    def __init__(self, home: StoreHome) -> None:
+        self.location = home.location
+        self.catalogue = Catalogue(home.catalogue)
+        self.controls = RouteControls(home.catalogue)
+        self.holds = Holds(home.catalogue)
+        self._home = home
         self._runs: dict[RunKey, RunStore] = {}
 
     def run(self, key: RunKey) -> RunStore:
@@ -60,11 +50,11 @@ class Store:
         return [outcome for run in self._each_run(campaign) for outcome in run.outcomes()]
 
     def close(self) -> None:
-        """Close all files of the store."""
+        """Close all files and connections of the store."""
         for run in self._runs.values():
             run.close()
         self._runs.clear()
-        self._database.close()
+        self._home.close()
 
     def __enter__(self) -> Self:
         return self
@@ -90,173 +80,49 @@ class Store:
                 run.close()
 
     def _run_store(self, key: RunKey) -> RunStore:
-        return RunStore(key, RunFile(_run_path(self._directory, key), key, self._database))
-
-
-class RunFile:
-    """The home of a run's rows: a file of its own, made when the run is first taken."""
-
-    def __init__(self, path: Path, key: RunKey, catalogue: Database) -> None:
-        self._path = path
-        self._key = key
-        self._catalogue = catalogue
-
-    def find(self) -> HeldRun | None:
-        """The run in its file, or None when there is no file.
-
-        Raises:
-            IntegrityError: the file belongs to another run, or to another plan.
-        """
-        with explained(self._path):
-            there = self._path.exists()
-        return self._opened() if there else None
-
-    def make(self) -> HeldRun:
-        """The run in its file, made with a copy of its campaign if need be; errors as `find`."""
-        found = self.find()
-        if found is None:
-            create_file(self._path, self._fill)
-            return self._opened()
-        return found
-
-    def _fill(self, connection: Connection) -> None:
-        with self._catalogue.read() as catalogue:
-            copies = copied_rows(catalogue, self._key.campaign)
-        insert_copies(connection, copies)
-        run, content = connection.execute(_row_of(self._key)).one()
-        if SEARCH_WINNER in read_planned(content, f"the plan of {self._key}").lineup:
-            raise InputError(
-                f"The {self._key} cannot start yet: it waits for the winner of the search.",
-                "Complete the runs on which it depends first.",
-            )
-        connection.execute(
-            insert(run_states).values(
-                run=run,
-                status=RunState.PLANNED,
-                reason="",
-                world_version=0,
-                day=0,
-                updated_at=DatabaseNow(),
-            )
-        )
-        connection.execute(insert(run_leases).values(run=run, epoch=0, expires_at=DatabaseNow()))
-
-    def _opened(self) -> HeldRun:
-        database = open_file(self._path)
-        try:
-            with self._catalogue.read() as catalogue:
-                bound = _plan_hash(catalogue, self._key.campaign)
-            with database.read() as connection:
-                run, content = _own_row(connection, self._key, self._path)
-                found = _plan_hash(connection, self._key.campaign)
-            if found != bound:
-                raise IntegrityError(
-                    f"{self._path} was written under plan {found}, but its campaign has {bound}.",
-                    "Put back the database that belongs to this campaign.",
-                )
-            return HeldRun(database, run, read_planned(content, f"the plan of {self._key}"))
-        except BaseException:
-            database.close()
-            raise
+        return RunStore(key, self._home.of_run(key))
 
 
 def open_store(location: str, create: bool = False) -> Store:
-    """The store at a path, or at `sqlite:///` and a path; `create` makes it if it is not there.
-
-    A store that lost its catalogue gets a new one from its runs; its campaigns are then paused.
+    """The store at a path, at `sqlite:///` and a path, or at the URL of a PostgreSQL database;
+    `create` makes it if it is not there, the database itself excepted.
 
     Raises:
-        InputError: a URL of another database.
+        InputError: a URL of another database, or one that cannot be read.
         StoreError: there is no store, it is damaged or from a newer version, or the system refuses.
     """
-    directory = _directory_of(location)
-    catalogue = directory / CATALOGUE_FILE
-    with explained(directory):
-        if directory.exists() and not directory.is_dir():
-            raise StoreError(
-                f"{directory} is a file; a store is a directory.", "Name another place."
-            )
-        if not catalogue.exists():
-            if any(_run_files(directory)):
-                create_file(catalogue, partial(_fill_from_runs, directory))
-            elif create:
-                create_file(catalogue, _fill_with_nothing)
-            else:
-                raise StoreError(
-                    f"There is no store at {directory}.",
-                    "Launch a campaign to make one, or name the place of another.",
-                )
-    return Store(directory, open_file(catalogue))
+    if _scheme(location) in _POSTGRESQL_SCHEMES:
+        # Its driver takes a while to import, and is not needed for files.
+        from orchestrator.store.postgresql import postgresql_url
+        from orchestrator.store.server import open_server
+
+        return Store(open_server(postgresql_url(location), create))
+    return Store(open_directory(directory_of(location), create))
 
 
-def _directory_of(location: str) -> Path:
+def is_shared(location: str) -> bool:
+    """Whether hosts on several machines can use the store at once."""
+    return _scheme(location) in _POSTGRESQL_SCHEMES
+
+
+def directory_of(location: str) -> Path:
+    """The directory at a path, or at `sqlite:///` and a path.
+
+    Raises:
+        InputError: a URL of a database that is not supported, or nothing at all.
+    """
     path = location.removeprefix(_SQLITE_URL)
-    scheme, separator, _ = path.partition("://")
-    if separator:
+    scheme = _scheme(path)
+    if scheme:
         raise InputError(
             f"A store cannot be kept at a URL of {scheme}.",
-            "Name a directory, as a path or as sqlite:///path.",
+            "Name a directory, as a path or as sqlite:///path, or postgresql://user@host/database.",
         )
     if not path:
         raise InputError("The place of the store is empty.", "Name a directory.")
     return Path(path).expanduser().absolute()
 
 
-def _run_path(directory: Path, key: RunKey) -> Path:
-    return directory / RUNS_DIRECTORY / key.campaign / f"{key.run_id}.db"
-
-
-def _run_files(directory: Path) -> Iterator[tuple[RunKey, Path]]:
-    for path in sorted((directory / RUNS_DIRECTORY).glob("*/*.db")):
-        # A killed process may have left an unfinished one, whose name begins with a dot.
-        if not path.name.startswith("."):
-            yield RunKey(path.parent.name, path.stem), path
-
-
-def _fill_with_nothing(_connection: Connection) -> None:
-    pass
-
-
-def _fill_from_runs(directory: Path, connection: Connection) -> None:
-    for key, path in _run_files(directory):
-        database = open_file(path)
-        try:
-            with database.read() as of_run:
-                copies = copied_rows(of_run, key.campaign)
-                _, planned = _own_row(of_run, key, path)
-        finally:
-            database.close()
-        if _plan_hash(connection, key.campaign) is None:
-            insert_copies(connection, copies)
-            insert_controls(
-                connection,
-                key.campaign,
-                DesiredState.PAUSED,
-                "The catalogue was lost and is built again from the runs.",
-            )
-        # Only a run's own database is sure to have the lineup with which it was played.
-        connection.execute(
-            update(runs)
-            .where(runs.c.campaign == key.campaign, runs.c.run_id == key.run_id)
-            .values(planned=planned)
-        )
-
-
-def _plan_hash(connection: Connection, campaign: str) -> str | None:
-    return connection.scalar(select(campaigns.c.plan_hash).where(campaigns.c.name == campaign))
-
-
-def _row_of(key: RunKey) -> Select[Any]:
-    return select(runs.c.run, runs.c.planned).where(
-        runs.c.campaign == key.campaign, runs.c.run_id == key.run_id
-    )
-
-
-def _own_row(connection: Connection, key: RunKey, path: Path) -> tuple[int, bytes]:
-    # The file of a run has the rows of its whole campaign, but only one run's state.
-    row = connection.execute(_row_of(key).join(run_states)).one_or_none()
-    if row is None:
-        raise IntegrityError(
-            f"{path} is not the database of {key}.", "Put the databases back where they were."
-        )
-    return row.run, row.planned
+def _scheme(location: str) -> str:
+    scheme, separator, _ = location.partition("://")
+    return scheme if separator else ""

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, func, select
 from engine.records import ActionReceipt, DayRecord
 from manifests.errors import IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.store.connection import Database, moment
+from orchestrator.store.connection import Database, moment, repeated
 from orchestrator.store.records import (
     CompanyWindow,
     StoredCheckpoint,
@@ -39,12 +39,21 @@ def paged(
 
     What is settled does not change, so that no transaction has to stay open while the reader works.
     """
-    with database.read() as connection:
-        last = connection.scalar(select(func.max(key)).where(key.table.c.run == run))
+    last = _last(database, run, key)
     for low in range(0, -1 if last is None else last + 1, span):
-        with database.read() as connection:
-            items = fetch(connection, run, low, low + span)
-        yield from items
+        yield from _page(database, run, low, low + span, fetch)
+
+
+@repeated
+def _last(database: Database, run: int, key: Column[int]) -> int | None:
+    with database.read() as connection:
+        return connection.scalar(select(func.max(key)).where(key.table.c.run == run))
+
+
+@repeated
+def _page(database: Database, run: int, low: int, high: int, fetch: Fetch[Item]) -> list[Item]:
+    with database.read() as connection:
+        return fetch(connection, run, low, high)
 
 
 def read_company_windows(

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from threading import Lock
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 from sqlalchemy import Column, Connection, bindparam, insert, select, update
 
-from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.records import ActionReceipt, DayRecord
 from engine.state import WorldState, encode_state, encoded_state_digest
@@ -20,12 +19,13 @@ from orchestrator.lifecycle import RunState, check_run_settles, check_run_transi
 from orchestrator.store import reading
 from orchestrator.store.connection import (
     CommitPoint,
-    Database,
     DatabaseNow,
     insert_rows,
     moment,
+    repeated,
 )
 from orchestrator.store.errors import WindowAlreadyCommitted, WindowConflict
+from orchestrator.store.homes import HeldRun, RunHome
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
 from orchestrator.store.records import (
     Checkpoint,
@@ -91,26 +91,6 @@ _CHECKPOINT: Final = insert(checkpoints).values(
 )
 
 
-class HeldRun(NamedTuple):
-    """A run in its database, which numbers it `run` and repeats what is planned for it."""
-
-    database: Database
-    run: int
-    planned: PlannedRun
-
-
-class RunHome(Protocol):
-    """Where a run's rows are. With SQLite a file, which comes into being when the run is taken."""
-
-    def find(self) -> HeldRun | None:
-        """The run, or None when it has no rows yet."""
-        ...
-
-    def make(self) -> HeldRun:
-        """The run, with its rows made if there are none."""
-        ...
-
-
 class RunStore:
     """One run. Reading is free for all; every write shows the lease and happens in one transaction,
     which raises LeaseLost and changes nothing when the lease is no longer the present one."""
@@ -121,6 +101,7 @@ class RunStore:
         self._held: HeldRun | None = None
         self._opening = Lock()
 
+    @repeated
     def acquire(self, owner: str, seconds: float) -> Lease:
         """Become the one writer of the run, for `seconds` and then until somebody takes over.
 
@@ -140,6 +121,7 @@ class RunStore:
             )
             return lease
 
+    @repeated
     def environments(self) -> list[tuple[int, bytes]]:
         """What each owner of the run plays, or played, it with: (epoch of its lease, canonical JSON
         of `fingerprints.environment`), in order.
@@ -152,18 +134,21 @@ class RunStore:
         with held.database.read() as connection:
             return [tuple(row) for row in connection.execute(query.order_by(columns.epoch))]
 
+    @repeated
     def renew(self, lease: Lease) -> None:
         """Keep the lease for its time from now on. Raises LeaseLost."""
         held = self._present()
         with held.database.write(CommitPoint.RENEW_RUN) as connection:
             _LEASES.renew(connection, held.run, str(self.key), lease)
 
+    @repeated
     def release(self, lease: Lease) -> None:
         """Give the lease up; one that is lost or released already stays as it is."""
         held = self._present()
         with held.database.write(CommitPoint.RELEASE_RUN) as connection:
             _LEASES.release(connection, held.run, str(self.key), lease)
 
+    @repeated
     def status(self) -> RunStatus:
         """How the run stands."""
         held = self.held()
@@ -205,6 +190,7 @@ class RunStore:
         """
         self.pass_through(lease, ((status, reason),))
 
+    @repeated
     def pass_through(self, lease: Lease, steps: Sequence[tuple[RunState, str]]) -> None:
         """Move the run through several statuses, each with its reason, in one transaction; errors
         as `set_status`.
@@ -232,6 +218,7 @@ class RunStore:
             )
         )
 
+    @repeated
     def window_seconds(self, windows: int) -> list[float]:
         """How long each of the last so many windows took to settle, in seconds, the latest first;
         pauses included.
@@ -249,6 +236,7 @@ class RunStore:
             moments = list(connection.scalars(query))
         return [(later - earlier) / 1000 for later, earlier in pairwise(moments)]
 
+    @repeated
     def transitions(self) -> list[RunTransition]:
         """Every change of the run's status that was no settlement, in order."""
         held = self.held()
@@ -261,6 +249,7 @@ class RunStore:
                 for row in connection.execute(query.order_by(run_transitions.c.number))
             ]
 
+    @repeated
     def begin(self, lease: Lease, state: WorldState) -> None:
         """Store the world at day 0; storing the same again does nothing.
 
@@ -280,6 +269,7 @@ class RunStore:
             elif found != digest:
                 raise IntegrityError(f"The {self.key} began with another state.")
 
+    @repeated
     def commit_window(self, lease: Lease, commit: WindowCommit) -> None:
         """Store all that a barrier settles; with outcomes the run is completed.
 
@@ -312,6 +302,7 @@ class RunStore:
                 },
             )
 
+    @repeated
     def latest(self) -> Checkpoint | None:
         """The last stored boundary, or None before `begin`.
 
@@ -338,6 +329,7 @@ class RunStore:
             receipts.setdefault(stored_receipt.seat, []).append(stored_receipt.receipt)
         return Checkpoint(last.version, last.day, last.world(), elapsed, receipts)
 
+    @repeated
     def manifest_json(self) -> bytes | None:
         """The run's own copy of its manifest as stored, or None when the run was never taken."""
         held = self.held()
@@ -384,6 +376,7 @@ class RunStore:
         """The world at every boundary, day 0 first."""
         return self._paged(checkpoints.c.version, _WINDOWS_A_PAGE, reading.read_checkpoints)
 
+    @repeated
     def outcomes(self) -> list[CompanyOutcome]:
         """How each company ended, by seat; empty until the run is completed."""
         held = self.held()
@@ -396,10 +389,9 @@ class RunStore:
             return [read_outcome(self.key, held.planned, tuple(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the files; the next use opens them again."""
+        """Close the files of this run; the next use opens them again."""
         with self._opening:
-            if self._held is not None:
-                self._held.database.close()
+            self._home.close()
             self._held = None
 
     def held(self) -> HeldRun | None:

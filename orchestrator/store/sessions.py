@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Table, case, func, insert, select, update
 
 from manifests.errors import IntegrityError
-from orchestrator.store.connection import CommitPoint, DatabaseNow
+from orchestrator.store.connection import CommitPoint, DatabaseNow, repeated
+from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
-from orchestrator.store.runs import HeldRun, RunStore
+from orchestrator.store.runs import RunStore
 from orchestrator.store.schema import (
     fresh_attempts,
     late_replies,
@@ -77,6 +78,7 @@ class SessionStore:
         place = f"version-{key.version}/company-{key.seat}/attempt-{key.attempt}"
         return f"{self._run.key.campaign}/{self._run.key.run_id}/{place}"
 
+    @repeated
     def events(self, key: AttemptKey) -> list[bytes]:
         """The events of an attempt, in order. Raises IntegrityError when one is missing."""
         held = self._run.held()
@@ -98,6 +100,7 @@ class SessionStore:
         place = f"an event of company-{key.seat} at world version {key.version}"
         return [_unpacked(row.body, place) for row in rows]
 
+    @repeated
     def of_kinds(
         self, kinds: Collection[str], version: int | None = None, seat: int | None = None
     ) -> dict[AttemptKey, list[bytes]]:
@@ -122,6 +125,7 @@ class SessionStore:
                 found.setdefault(of, []).append(_unpacked(body, where))
         return found
 
+    @repeated
     def attempts(self) -> list[AttemptKey]:
         """All attempts that have begun, by world version, seat and number."""
         held = self._run.held()
@@ -132,6 +136,7 @@ class SessionStore:
         with held.database.read() as connection:
             return [AttemptKey(*row) for row in connection.execute(query.order_by(*columns))]
 
+    @repeated
     def latest(self, version: int) -> list[Latest]:
         """The last event of every attempt at a world version, by seat and number."""
         held = self._run.held()
@@ -179,6 +184,7 @@ class SessionStore:
                 for row in connection.execute(query)
             ]
 
+    @repeated
     def append(
         self,
         lease: Lease,
@@ -188,13 +194,14 @@ class SessionStore:
         body: bytes,
         file: FileVersion | None,
     ) -> None:
-        """Commit one event, and the file that it wrote.
+        """Commit one event, and the file that it wrote; the very event again changes nothing.
 
-        Raises LeaseLost, and IntegrityError when the attempt has an event of this ordinal already.
+        Raises LeaseLost, and IntegrityError when the attempt has another event of this ordinal.
         """
         compressed = zlib.compress(body, _COMPRESSION)
         with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
-            self._check_next(connection, held, key, ordinal)
+            if not self._follows(connection, held, key, ordinal, compressed):
+                return
             connection.execute(
                 insert(session_events).values(
                     run=held.run,
@@ -219,6 +226,7 @@ class SessionStore:
                     )
                 )
 
+    @repeated
     def files_before(self, seat: int, version: int) -> dict[str, tuple[str, int]]:
         """A company's files as they were when the window of ``version`` opened: (text, version of
         the file) by path.
@@ -262,6 +270,7 @@ class SessionStore:
                 for row in rows
             }
 
+    @repeated
     def has_rested_since(self, key: AttemptKey, ordinal: int) -> bool:
         """Whether the run's status has changed since an event: a run that only changed hands goes
         on as it was, and one that rested was set going again by a person.
@@ -277,26 +286,28 @@ class SessionStore:
         with held.database.read() as connection:
             return bool(connection.scalar(query))
 
+    @repeated
     def keep_late_reply(self, lease: Lease, key: AttemptKey, request: int, body: bytes) -> None:
-        """Add a reply to the ledger of those that came under a lost lease. The one write that shows
-        no present lease: it adds a row and changes nothing that a run goes by.
+        """Add a reply to the ledger of those that came under a lost lease, once. The one write that
+        shows no present lease: it adds a row and changes nothing that a run goes by.
         """
         held = self._run.held()
         if held is None:
             return
+        reply = {
+            "run": held.run,
+            **key._asdict(),
+            "request": request,
+            "owner": lease.owner,
+            "epoch": lease.epoch,
+            "body": zlib.compress(body, _COMPRESSION),
+        }
+        there = (late_replies.c[name] == value for name, value in reply.items())
         with held.database.write(CommitPoint.KEEP_LATE_REPLY) as connection:
-            connection.execute(
-                insert(late_replies).values(
-                    run=held.run,
-                    **key._asdict(),
-                    request=request,
-                    owner=lease.owner,
-                    epoch=lease.epoch,
-                    committed_at=DatabaseNow(),
-                    body=zlib.compress(body, _COMPRESSION),
-                )
-            )
+            if connection.execute(select(late_replies.c.number).where(*there)).first() is None:
+                connection.execute(insert(late_replies).values(**reply, committed_at=DatabaseNow()))
 
+    @repeated
     def late_replies(self) -> list[LateReply]:
         """The ledger, in the order in which the replies came."""
         held = self._run.held()
@@ -315,6 +326,7 @@ class SessionStore:
                 for row in connection.execute(query.order_by(late_replies.c.number))
             ]
 
+    @repeated
     def beat(self, lease: Lease, active_milliseconds: Mapping[AttemptKey, int]) -> None:
         """Note how much active time the open attempts have used; it never becomes less. Raises
         LeaseLost.
@@ -334,6 +346,7 @@ class SessionStore:
                     row = {"run": held.run, **key._asdict(), "active_milliseconds": milliseconds}
                     connection.execute(insert(session_heartbeats).values(row))
 
+    @repeated
     def beaten_milliseconds(self, key: AttemptKey) -> int:
         """The active time of an attempt at its last heartbeat; 0 before the first."""
         held = self._run.held()
@@ -345,12 +358,13 @@ class SessionStore:
         with held.database.read() as connection:
             return connection.scalar(query) or 0
 
-    def _check_next(
-        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int
-    ) -> None:
-        query = select(func.max(session_events.c.ordinal))
-        last = connection.scalar(query.where(*_of(session_events, held, key)))
-        following = 0 if last is None else last + 1
+    def _follows(
+        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int, body: bytes
+    ) -> bool:
+        """Whether an event is the next one; not, when it is the last one that is there.
+
+        Raises IntegrityError: the attempt is archived, or stands elsewhere.
+        """
         table = fresh_attempts.c
         later = select(table.attempt).where(
             table.run == held.run,
@@ -363,11 +377,19 @@ class SessionStore:
                 f"Attempt {key.attempt} of company-{key.seat} at world version {key.version} is "
                 f"archived in the {self._run.key}: a fresh one has taken its place."
             )
-        if following != ordinal:
-            raise IntegrityError(
-                f"The {self._run.key} has {following} events of company-{key.seat} at world "
-                f"version {key.version}, and event {ordinal} was to follow."
-            )
+        events = session_events.c
+        query = select(events.ordinal, events.body).where(*_of(session_events, held, key))
+        last = connection.execute(query.order_by(events.ordinal.desc()).limit(1)).one_or_none()
+        following = 0 if last is None else last.ordinal + 1
+        if following == ordinal:
+            return True
+        # A commit whose end was unknown had succeeded.
+        if last is not None and last.ordinal == ordinal and last.body == body:
+            return False
+        raise IntegrityError(
+            f"The {self._run.key} has {following} events of company-{key.seat} at world "
+            f"version {key.version}, and event {ordinal} was to follow."
+        )
 
 
 def _unpacked(content: bytes, place: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Stores of every kind for the conformance tests, in real files."""
+"""Stores of every kind for the conformance tests: in real files, and on a real server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,13 +7,19 @@ import pytest
 
 from orchestrator.store import RunStore, Store, open_store
 from tests.orchestrator.store import samples
+from tests.postgresql import Server
 
 
-@pytest.fixture(params=["sqlite"])
-def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The place of a store that does not exist yet, by kind of database."""
-    assert request.param == "sqlite"
-    return str(tmp_path / "store")
+    if request.param == "sqlite":
+        yield str(tmp_path / "store")
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    database = server.new_database()
+    yield server.url(database)
+    server.drop(database)
 
 
 @pytest.fixture

@@ -66,6 +66,7 @@ def live(place: Path) -> None:
         store.holds.set(Target(*samples.KEY), DesiredState.STOPPED, "enough")
         store.holds.lift(Target(*samples.KEY), "")
         store.catalogue.release(campaign)
+    open_store(str(place / "another"), create=True).close()
 
 
 def live_controls(store: Store) -> None:

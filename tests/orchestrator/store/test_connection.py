@@ -18,9 +18,9 @@ from orchestrator.store.connection import (
     Database,
     DatabaseNow,
     moment,
-    sqlite_database,
 )
 from orchestrator.store.files import create_file, open_file
+from orchestrator.store.sqlite import sqlite_database
 
 POINT = CommitPoint.SET_DESIRED
 
@@ -112,7 +112,7 @@ def test_writers_wait_for_each_other(path: Path) -> None:
 
 
 def test_a_lock_that_lasts_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.store.connection.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("orchestrator.store.sqlite.BUSY_SECONDS", 0.05)
     holder, waiter = open_file(path), open_file(path)
     with (
         holder.write(POINT),

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, text
 
 from manifests.errors import StoreError
 from orchestrator.store import migrations, open_store
-from orchestrator.store.connection import CommitPoint, Database, sqlite_database
+from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.schema import REVISION, metadata, version_table
+from orchestrator.store.sqlite import sqlite_database
 from tests.orchestrator.store import samples
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from sqlalchemy.exc import IntegrityError as IntegrityViolation
 
 from engine.state import state_digest
 from manifests.canonical import canonical_json
@@ -222,7 +223,7 @@ class TestCommit:
         lease = samples.start(run)
         commit = samples.window(0)
         twice = replace(commit, decisions=[*commit.decisions, commit.decisions[0]])
-        with pytest.raises(Exception, match="UNIQUE"):
+        with pytest.raises(IntegrityViolation, match=r"(?i)unique"):
             run.commit_window(lease, twice)
         assert list(run.company_windows()) == []
         run.commit_window(lease, commit)

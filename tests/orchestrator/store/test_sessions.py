@@ -1,8 +1,5 @@
 """Journals, heartbeats, private files and late replies of model sessions, as stored."""
 
-import sqlite3
-from pathlib import Path
-
 import pytest
 
 from manifests.errors import IntegrityError
@@ -16,7 +13,7 @@ from orchestrator.store import (
     SessionStore,
     Store,
 )
-from tests.orchestrator.store import samples
+from tests.orchestrator.store import raw, samples
 
 KEY = AttemptKey(0, 1, 0)
 
@@ -57,13 +54,24 @@ def test_events_come_back_in_order_by_attempt(run: RunStore, sessions: SessionSt
     assert sessions.events(AttemptKey(5, 1, 0)) == []
 
 
-@pytest.mark.parametrize("ordinal", [0, 2, 7])
+@pytest.mark.parametrize("ordinal", [0, 1, 3, 7])
 def test_an_event_follows_the_last_one(run: RunStore, sessions: SessionStore, ordinal: int) -> None:
     lease = samples.start(run)
-    append(sessions, lease, KEY, 0)
+    for earlier in range(2):
+        sessions.append(lease, KEY, earlier, "kind", f"earlier {earlier}".encode(), None)
     with pytest.raises(IntegrityError, match=f"event {ordinal} was to follow"):
         append(sessions, lease, KEY, ordinal)
-    assert len(sessions.events(KEY)) == 1
+    assert len(sessions.events(KEY)) == 2
+
+
+def test_an_event_whose_commit_had_an_unknown_end_is_stored_once(
+    run: RunStore, sessions: SessionStore
+) -> None:
+    lease = samples.start(run)
+    for _ in range(2):
+        append(sessions, lease, KEY, 0, "MEMORY.md", 0, "text")
+    assert sessions.events(KEY) == [b"event 0"]
+    assert sessions.files_before(1, 1) == {"MEMORY.md": ("text", 0)}
 
 
 def test_a_missing_event_is_noticed(
@@ -73,10 +81,7 @@ def test_a_missing_event_is_noticed(
     for ordinal in range(3):
         append(sessions, lease, KEY, ordinal)
     store.close()
-    (path,) = (path for path in Path(location).rglob("*.db") if path.name != "catalogue.db")
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM session_events WHERE ordinal = 1")
-    connection.close()
+    raw.execute(location, "DELETE FROM session_events WHERE ordinal = 1", samples.KEY)
     with pytest.raises(IntegrityError, match="lacks events of company-1"):
         sessions.events(KEY)
 
@@ -162,7 +167,6 @@ def test_late_replies_are_kept_in_order_without_a_present_lease(
         sessions.keep_late_reply(stale, KEY, request, f"reply {request}".encode())
     late = sessions.late_replies()
     assert [(reply.request, reply.body) for reply in late] == [
-        (4, b"reply 4"),
         (4, b"reply 4"),
         (2, b"reply 2"),
     ]

@@ -1,0 +1,180 @@
+"""A store in a directory: a file for the catalogue and one for each run, all of SQLite.
+
+A run's file repeats the rows of its campaign, so that a lost catalogue is built again from them.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, select, update
+
+from manifests.errors import IntegrityError, StoreError
+from orchestrator.store.catalogue import copied_rows, insert_controls, insert_copies
+from orchestrator.store.codec import read_planned
+from orchestrator.store.connection import CommitPoint, Database
+from orchestrator.store.errors import explained
+from orchestrator.store.files import create_file, open_file
+from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
+from orchestrator.store.records import DesiredState, RunKey
+from orchestrator.store.schema import campaigns, run_states, runs
+
+CATALOGUE_FILE: Final = "catalogue.db"
+RUNS_DIRECTORY: Final = "runs"
+
+
+class Directory:
+    """The home of a store, below one directory."""
+
+    def __init__(self, path: Path, catalogue: Database) -> None:
+        self.location = str(path)
+        self.catalogue = catalogue
+        self._path = path
+
+    def of_run(self, key: RunKey) -> "RunFile":
+        """The file of a run, which need not exist."""
+        return RunFile(run_path(self._path, key), key, self.catalogue)
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self.catalogue.close()
+
+
+class RunFile:
+    """The home of a run's rows: a file of its own, made when the run is first taken."""
+
+    def __init__(self, path: Path, key: RunKey, catalogue: Database) -> None:
+        self._path = path
+        self._key = key
+        self._catalogue = catalogue
+        self._database: Database | None = None
+
+    def find(self) -> HeldRun | None:
+        """The run in its file, or None when there is no file.
+
+        Raises:
+            IntegrityError: the file belongs to another run, or to another plan.
+        """
+        with explained(self._path):
+            there = self._path.exists()
+        return self._opened() if there else None
+
+    def make(self) -> HeldRun:
+        """The run in its file, made with a copy of its campaign if need be; errors as `find`."""
+        found = self.find()
+        if found is None:
+            create_file(self._path, self._fill, CommitPoint.CREATE_RUN)
+            return self._opened()
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _fill(self, connection: Connection) -> None:
+        with self._catalogue.read() as catalogue:
+            copies = copied_rows(catalogue, self._key.campaign)
+        insert_copies(connection, copies)
+        insert_first_rows(connection, self._key)
+
+    def _opened(self) -> HeldRun:
+        self._database = open_file(self._path)
+        try:
+            with self._catalogue.read() as catalogue:
+                bound = _plan_hash(catalogue, self._key.campaign)
+            with self._database.read() as connection:
+                run, content = _own_row(connection, self._key, self._path)
+                found = _plan_hash(connection, self._key.campaign)
+            if found != bound:
+                raise IntegrityError(
+                    f"{self._path} was written under plan {found}, but its campaign has {bound}.",
+                    "Put back the database that belongs to this campaign.",
+                )
+            return HeldRun(self._database, run, read_planned(content, f"the plan of {self._key}"))
+        except BaseException:
+            self.close()
+            raise
+
+
+def open_directory(path: Path, create: bool) -> Directory:
+    """The store below a directory; `create` makes it if it is not there.
+
+    A store that lost its catalogue gets a new one from its runs; its campaigns are then paused.
+
+    Raises:
+        StoreError: there is no store, it is damaged or from a newer version, or the system refuses.
+    """
+    catalogue = path / CATALOGUE_FILE
+    with explained(path):
+        if path.exists() and not path.is_dir():
+            raise StoreError(f"{path} is a file; a store is a directory.", "Name another place.")
+        if not catalogue.exists():
+            if any(run_files(path)):
+                create_file(catalogue, partial(_fill_from_runs, path))
+            elif create:
+                create_file(catalogue, _fill_with_nothing)
+            else:
+                raise StoreError(
+                    f"There is no store at {path}.",
+                    "Launch a campaign to make one, or name the place of another.",
+                )
+    return Directory(path, open_file(catalogue))
+
+
+def run_path(directory: Path, key: RunKey) -> Path:
+    """The file of a run in a store below a directory."""
+    return directory / RUNS_DIRECTORY / key.campaign / f"{key.run_id}.db"
+
+
+def run_files(directory: Path) -> Iterator[tuple[RunKey, Path]]:
+    """The runs that have files in a store below a directory, in the order of their names."""
+    for path in sorted((directory / RUNS_DIRECTORY).glob("*/*.db")):
+        # A killed process may have left an unfinished one, whose name begins with a dot.
+        if not path.name.startswith("."):
+            yield RunKey(path.parent.name, path.stem), path
+
+
+def _fill_with_nothing(_connection: Connection) -> None:
+    pass
+
+
+def _fill_from_runs(directory: Path, connection: Connection) -> None:
+    for key, path in run_files(directory):
+        database = open_file(path)
+        try:
+            with database.read() as of_run:
+                copies = copied_rows(of_run, key.campaign)
+                _, planned = _own_row(of_run, key, path)
+        finally:
+            database.close()
+        if _plan_hash(connection, key.campaign) is None:
+            insert_copies(connection, copies)
+            insert_controls(
+                connection,
+                key.campaign,
+                DesiredState.PAUSED,
+                "The catalogue was lost and is built again from the runs.",
+            )
+        # Only a run's own database is sure to have the lineup with which it was played.
+        connection.execute(
+            update(runs)
+            .where(runs.c.campaign == key.campaign, runs.c.run_id == key.run_id)
+            .values(planned=planned)
+        )
+
+
+def _plan_hash(connection: Connection, campaign: str) -> str | None:
+    return connection.scalar(select(campaigns.c.plan_hash).where(campaigns.c.name == campaign))
+
+
+def _own_row(connection: Connection, key: RunKey, path: Path) -> tuple[int, bytes]:
+    # The file of a run has the rows of its whole campaign, but only one run's state.
+    row = connection.execute(row_of(key).join(run_states)).one_or_none()
+    if row is None:
+        raise IntegrityError(
+            f"{path} is not the database of {key}.", "Put the databases back where they were."
+        )
+    return row.run, row.planned

@@ -1,0 +1,100 @@
+"""A database in a file of SQLite.
+
+A reader says BEGIN and stays one, because SQLite would refuse an upgrade at once whatever the
+timeout; a writer says BEGIN IMMEDIATE and waits for its turn.
+"""
+
+import sqlite3
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from manifests.errors import StoreError
+from orchestrator.store.connection import Database
+from orchestrator.store.errors import BUSY_SECONDS, explained
+
+
+class SqliteDatabase(Database):
+    """One file."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        super().__init__(engine, path)
+        self._path = path
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Names the file, and what SQLite or the system has against it."""
+        return explained(self._path)
+
+    def keep_log_ahead(self) -> None:
+        """Give a new database the write-ahead log, for good."""
+        with self.explained(), self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            _set_journal(raw, self._path, "wal")
+
+    def _begin(self, connection: Connection, writing: bool) -> None:
+        if connection.info.get("writing") is not writing:
+            connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writing else 'ON'}")
+            connection.info["writing"] = writing
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None) -> SqliteDatabase:
+    """The database in a file, which messages call `place` if it is not to keep its name.
+
+    A `new` one is made with a rollback journal, so that the file holds all of it at every commit.
+    Any other must exist, and has SQLite's write-ahead log beside it while it is open.
+    """
+    engine = create_engine(
+        "sqlite://",
+        creator=partial(_connect, path, "rwc" if new else "rw"),
+        poolclass=QueuePool,
+        # One connection stays open: closing the last one checkpoints and removes the log.
+        pool_size=1,
+        max_overflow=-1,
+        # Replies and decisions have no place in the text of an error.
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", partial(_configure, path, "delete" if new else "wal"))
+    return SqliteDatabase(engine, place or path)
+
+
+def _connect(path: Path, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        # The pool hands a connection to one thread at a time.
+        check_same_thread=False,
+    )
+
+
+def _configure(
+    path: Path,
+    journal: Literal["delete", "wal"],
+    connection: sqlite3.Connection,
+    _entry: ConnectionPoolEntry,
+) -> None:
+    connection.execute("PRAGMA synchronous=FULL")
+    # On macOS only these make the disk itself write; elsewhere they do nothing.
+    connection.execute("PRAGMA fullfsync=ON")
+    connection.execute("PRAGMA checkpoint_fullfsync=ON")
+    connection.execute("PRAGMA foreign_keys=ON")
+    _set_journal(connection, path, journal)
+
+
+def _set_journal(
+    connection: sqlite3.Connection, path: Path, journal: Literal["delete", "wal"]
+) -> None:
+    (found,) = connection.execute(f"PRAGMA journal_mode={journal}").fetchone()
+    if found != journal:
+        raise StoreError(
+            f"The store cannot be used at {path}: SQLite keeps its journal in mode {found}, "
+            f"not {journal}.",
+            "Keep the store on a local disk that offers shared memory.",
+        )
