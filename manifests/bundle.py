@@ -44,11 +44,15 @@ THE_ENVELOPE: Final = f"the envelope ({ENVELOPE_FILE})"
 
 
 class Predicate(BaseModel):
-    """What the statement says: the manifest and the summary of the results, by value."""
+    """What the statement says: the manifest and the summary of the results, by value.
+
+    `written_with` are the versions on which the bytes of the files depend.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal["ceos-bundle-v1"] = FORMAT
+    written_with: dict[str, str]
     conversations: bool
     manifest: dict[str, JsonValue]
     results: dict[str, JsonValue]
@@ -87,6 +91,11 @@ class BundleWriter:
                 annotations=Size(bytes=size),
             )
         )
+
+    @property
+    def files(self) -> int:
+        """How many files there are, the envelope left out."""
+        return len(self._subjects)
 
     def seal(self, predicate: Predicate, keys: Sequence[PrivateKey]) -> Envelope:
         """Write the manifest, the results, and the envelope; nothing can be added afterwards."""

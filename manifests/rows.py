@@ -37,7 +37,9 @@ def row_line(row: msgspec.Struct) -> bytes:
     line = _encode(row)
     if _LONG_NUMBER.search(line):
         # Rare, and it may be a digest: only then is every value looked at.
-        line = _encode(exact(msgspec.to_builtins(row)))
+        value = msgspec.json.decode(line)
+        told = exact(value)
+        line = line if told == value else _encode(told)
     return line + b"\n"
 
 

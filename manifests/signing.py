@@ -79,15 +79,19 @@ class Statement(_Signed):
         return statement
 
 
-class _EnvelopeSignature(_Signed):
+class EnvelopeSignature(_Signed):
+    """A signature, base64, and the id of its key."""
+
     keyid: _Text
     sig: _Text
 
 
-class _EnvelopeFile(_Signed):
+class EnvelopeFile(_Signed):
+    """A DSSE envelope as it is written; the payload is base64."""
+
     payload: str
     payload_type: Literal["application/vnd.in-toto+json"] = Field(alias="payloadType")
-    signatures: tuple[_EnvelopeSignature, ...]
+    signatures: tuple[EnvelopeSignature, ...]
 
 
 class Envelope(NamedTuple):
@@ -119,7 +123,7 @@ class Envelope(NamedTuple):
         Raises:
             IntegrityError: it is none, or not in the one written form.
         """
-        found = _read(_EnvelopeFile, content, "The envelope")
+        found = _read(EnvelopeFile, content, "The envelope")
         try:
             payload = base64.b64decode(found.payload, validate=True)
             signatures = {

@@ -14,20 +14,27 @@ def write_tables(tables: Iterable[Table], folder: Path) -> list[Path]:
     """Write `<name>.csv` and `<name>.parquet` for every table, and `tables.json`: for each table
     its title, what it says, its columns with their types, and how many rows it has.
     """
+    tables = list(tables)
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    index: dict[str, object] = {}
     for table in tables:
         csv, parquet = folder / f"{table.name}.csv", folder / f"{table.name}.parquet"
         table.frame.write_csv(csv)
         table.frame.write_parquet(parquet)
         written += [csv, parquet]
-        index[table.name] = {
+    document = folder / INDEX
+    document.write_text(json.dumps(table_index(tables), indent=2) + "\n", encoding="utf-8")
+    return [*written, document]
+
+
+def table_index(tables: Iterable[Table]) -> dict[str, object]:
+    """What the files of the tables hold, as plain JSON by the table's name."""
+    return {
+        table.name: {
             "title": table.title,
             "about": table.about,
             "columns": {name: str(kind) for name, kind in table.frame.schema.items()},
             "rows": table.frame.height,
         }
-    document = folder / INDEX
-    document.write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
-    return [*written, document]
+        for table in tables
+    }

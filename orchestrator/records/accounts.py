@@ -40,7 +40,6 @@ def market_days(store: RunStore, run_id: str, companies: int) -> Iterator[Market
 
 
 def _company_day(run_id: str, day: int, candidate: str, record: CompanyDay) -> CompanyDayRecord:
-    products = record.products
     return CompanyDayRecord(
         run_id=run_id,
         day=day,
@@ -49,11 +48,19 @@ def _company_day(run_id: str, day: int, candidate: str, record: CompanyDay) -> C
         opening_cash_cents=record.opening_cash_cents,
         closing_cash_cents=record.closing_cash_cents,
         **msgspec.structs.asdict(record.ledger),
-        consumer_orders=sum(product.orders for product in products),
-        stockouts=sum(product.stockouts for product in products),
-        fulfilled_units=record.fulfilled_units,
-        enterprise_units=sum(product.enterprise_units for product in products),
-        capacity_units=record.capacity_units,
-        support_queue=record.support_queue,
+        **daily_units(record),
         exited=record.exited,
     )
+
+
+def daily_units(record: CompanyDay) -> dict[str, int]:
+    """The columns of a company-day that count units and tickets."""
+    products = record.products
+    return {
+        "consumer_orders": sum(product.orders for product in products),
+        "stockouts": sum(product.stockouts for product in products),
+        "fulfilled_units": record.fulfilled_units,
+        "enterprise_units": sum(product.enterprise_units for product in products),
+        "capacity_units": record.capacity_units,
+        "support_queue": record.support_queue,
+    }

@@ -1,6 +1,6 @@
 """The manifest under which a run is replayed: its copies compared, and the damaged one told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from campaigns.consistency import SEARCH_WINNER
@@ -38,7 +38,8 @@ def catalogue_difference(store: Store, campaign: str, rows: list[RunRow]) -> Dif
     """
     kept = read_copy(store.catalogue.manifest_json(campaign))
     if kept.manifest is not None:
-        return _list_difference(kept.manifest, store.catalogue.runs(campaign))
+        listed = [row.planned.run_id for row in store.catalogue.runs(campaign)]
+        return list_difference(kept.manifest, listed, "the catalogue's list of runs")
     field = FieldDifference("manifest", kept.fault, None)
     for row in rows:
         own = store.run(row.key).manifest_json()
@@ -48,15 +49,16 @@ def catalogue_difference(store: Store, campaign: str, rows: list[RunRow]) -> Dif
     return _difference(None, "the manifest", field)
 
 
-def _list_difference(manifest: CampaignManifest, rows: list[RunRow]) -> Difference | None:
-    """The first run that the manifest binds and the catalogue lacks, or the other way round."""
+def list_difference(
+    manifest: CampaignManifest, listed: Sequence[str], what: str
+) -> Difference | None:
+    """The first run that the manifest binds and `what` does not list, or the other way round."""
     bound = [run.id for run in manifest.decisive.runs]
-    listed = [row.planned.run_id for row in rows]
     for run_id in [*bound, *listed]:
         if (run_id in bound) is not (run_id in listed):
             state = ("missing", "present") if run_id in bound else ("present", "missing")
             field = FieldDifference("row", *state)
-            return _difference(run_id, "the catalogue's list of runs", field)
+            return _difference(run_id, what, field)
     return None
 
 

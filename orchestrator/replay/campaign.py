@@ -1,18 +1,19 @@
 """The runs of a campaign replayed in parallel, under the manifest they were frozen with."""
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import active_children, get_context
 from typing import Any, NamedTuple
 
+from campaigns.plan import PlannedRun
 from manifests.errors import ArenaError, InputError
+from manifests.model import CampaignManifest
 from orchestrator.binding import bound_scenario
 from orchestrator.ceos import identity_of
 from orchestrator.replay.bound import catalogue_difference, manifest_of, plan_differences
 from orchestrator.replay.differences import Difference, unreadable
+from orchestrator.replay.parallel import reports
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.replay.run import RunReplay, RunReport
 from orchestrator.store import Catalogue, RunKey, RunRow, RunStore, Store, open_store
 
@@ -80,7 +81,7 @@ def replay_campaign(
             _check_same_plan(store, against, campaign)
     tasks = [_Task(location, against or location, row.key) for row in rows]
     found = {}
-    for report in _reports(tasks, jobs):
+    for report in reports(_replayed, tasks, jobs):
         found[report.run_id] = report
         replayed(report)
     return ReplayReport(tuple(found[row.key.run_id] for row in rows), catalogue)
@@ -101,29 +102,6 @@ def _check_same_plan(store: Store, against: str, campaign: str) -> None:
             f"Campaign {campaign} has plan {here} here, but {there} in {against}.",
             "Compare two stores of one plan.",
         )
-
-
-def _reports(tasks: list[_Task], jobs: int) -> Iterator[RunReport]:
-    if jobs == 1 or len(tasks) <= 1:
-        yield from map(_replayed, tasks)
-        return
-    # New interpreters, because a fork would take over threads and open databases.
-    workers = min(jobs, len(tasks))
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupt) as pool:
-        try:
-            for done in as_completed([pool.submit(_replayed, task) for task in tasks]):
-                yield done.result()
-        except BaseException:
-            # Nothing is written by a replay, so that its workers can end anywhere.
-            for worker in active_children():
-                worker.terminate()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of the terminal; whoever started the workers ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @cache
@@ -157,14 +135,25 @@ def _replay(catalogue: Catalogue, decided: RunStore, recorded: RunStore) -> RunR
     planned = catalogue.run(key).planned
     kept = catalogue.manifest_json(key.campaign)
     manifest, difference = manifest_of(kept, decided.manifest_json(), key.run_id)
-    if manifest is not None:
-        difference = next(plan_differences(manifest, planned), None)
-    if manifest is None or difference is not None:
+    if manifest is None:
         return RunReport(key.run_id, 0, 0, difference)
+    return replayed_run(manifest, planned, decided, recorded)
+
+
+def replayed_run(
+    manifest: CampaignManifest, planned: PlannedRun, decided: RecordedRun, recorded: RecordedRun
+) -> RunReport:
+    """A run replayed by the decisions in `decided`, and compared with the rest of `recorded`.
+
+    Raises:
+        InputError: this version does not know the scenario of the manifest.
+    """
+    difference = next(plan_differences(manifest, planned), None)
+    if difference is not None:
+        return RunReport(planned.run_id, 0, 0, difference)
     identities = {
         candidate.id: found
         for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines)
         if (found := identity_of(candidate)) is not None
     }
-    scenario = bound_scenario(manifest)
-    return RunReplay(planned, scenario, identities, decided, recorded).report()
+    return RunReplay(planned, bound_scenario(manifest), identities, decided, recorded).report()

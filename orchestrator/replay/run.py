@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import Any, Final
@@ -21,6 +21,7 @@ from manifests.canonical import digest_bytes
 from manifests.errors import ArenaError, IntegrityError
 from orchestrator.lifecycle import SETTLED, RunState
 from orchestrator.outcomes import Totals, company_outcomes
+from orchestrator.records.accounts import daily_units
 from orchestrator.replay.cursor import Cursor
 from orchestrator.replay.differences import (
     Difference,
@@ -30,16 +31,13 @@ from orchestrator.replay.differences import (
     restored,
     unreadable,
 )
-from orchestrator.store import (
-    CompanyWindow,
-    RunStatus,
-    RunStore,
-    StoredCheckpoint,
-    StoredCompanyDay,
-    StoredDay,
-    company_day_columns,
-    day_digest,
+from orchestrator.replay.recorded import (
+    RecordedBoundary,
+    RecordedCompanyDay,
+    RecordedDay,
+    RecordedRun,
 )
+from orchestrator.store import CompanyWindow, RunStatus, company_day_columns, day_digest
 from orchestrator.store.codec import company_day_details, day_details, read_decision
 
 MISSING: Final = "missing"
@@ -63,7 +61,7 @@ class RunReport:
 class RunReplay:
     """A run from day 0 by the decisions in `decided`, compared with the rest of `recorded`.
 
-    Both are the same store, unless the decisions come from a copy. `identities` says under which
+    Both are the same, unless the decisions come from a copy. `identities` says under which
     name every candidate decides.
     """
 
@@ -72,8 +70,8 @@ class RunReplay:
         planned: PlannedRun,
         scenario: Scenario,
         identities: Mapping[str, str],
-        decided: RunStore,
-        recorded: RunStore,
+        decided: RecordedRun,
+        recorded: RecordedRun,
     ) -> None:
         self._planned = planned
         self._scenario = scenario
@@ -236,10 +234,13 @@ class RunReplay:
             yield self._found("the decision", field, seat=window.seat)
 
     def _day_differences(
-        self, settlement: Settlement, days: list[StoredDay], company_days: list[StoredCompanyDay]
+        self,
+        settlement: Settlement,
+        days: list[RecordedDay],
+        company_days: list[RecordedCompanyDay],
     ) -> Iterator[Difference]:
         found = {row.day: row for row in days}
-        companies: dict[int, dict[int, StoredCompanyDay]] = {}
+        companies: dict[int, dict[int, RecordedCompanyDay]] = {}
         for row in company_days:
             companies.setdefault(row.day, {})[row.seat] = row
         for record in settlement.days:
@@ -255,31 +256,34 @@ class RunReplay:
             yield self._presence("a day", "row", PRESENT, day=day)
 
     def _company_day_differences(
-        self, day: int, expected: CompanyDay, row: StoredCompanyDay | None
+        self, day: int, expected: CompanyDay, row: RecordedCompanyDay | None
     ) -> Iterator[Difference]:
         seat = expected.seat
         if row is None:
             yield self._presence("a company-day", "row", MISSING, seat=seat, day=day)
             return
-        field = record_difference(row.details, expected, company_day_details)
-        if field is not None:
-            yield self._found("the company-day", field, seat=seat, day=day)
-        for name, value in company_day_columns(expected).items():
-            if row.columns[name] != value:
-                column = FieldDifference(name, row.columns[name], value)
+        if row.details is not None:
+            field = record_difference(row.details, expected, company_day_details)
+            if field is not None:
+                yield self._found("the company-day", field, seat=seat, day=day)
+        accounts = company_day_columns(expected) | daily_units(expected)
+        for name, found in row.columns.items():
+            if found != accounts[name]:
+                column = FieldDifference(name, found, accounts[name])
                 yield self._found("a column of the company-day", column, seat=seat, day=day)
 
     def _market_day_differences(
-        self, settlement: Settlement, expected: DayRecord, row: StoredDay | None
+        self, settlement: Settlement, expected: DayRecord, row: RecordedDay | None
     ) -> Iterator[Difference]:
         day = expected.day
         if row is None:
             yield self._presence("a day", "row", MISSING, day=day)
             return
-        market = msgspec.structs.replace(expected, companies=[])
-        field = record_difference(row.details, market, day_details)
-        if field is not None:
-            yield self._found("the day", field, day=day)
+        if row.details is not None:
+            market = msgspec.structs.replace(expected, companies=[])
+            field = record_difference(row.details, market, day_details)
+            if field is not None:
+                yield self._found("the day", field, day=day)
         columns: dict[str, Any] = {
             "version": settlement.state.version - 1,
             "state_digest": expected.state_digest,
@@ -310,7 +314,7 @@ class RunReplay:
                     yield self._found(f"receipt {number}", field, seat=seat)
 
     def _checkpoint_differences(
-        self, state: WorldState, rows: list[StoredCheckpoint]
+        self, state: WorldState, rows: list[RecordedBoundary]
     ) -> Iterator[Difference]:
         if not rows:
             yield self._presence("a checkpoint", "row", MISSING, day=state.day)
@@ -368,8 +372,8 @@ class RunReplay:
                 state = PRESENT if seat in found else MISSING
                 yield self._presence("an outcome", "row", state, seat=seat)
                 continue
-            recorded = asdict(found[seat])
-            for name, value in asdict(expected[seat]).items():
+            recorded = found[seat].to_json()
+            for name, value in expected[seat].to_json().items():
                 if recorded[name] != value:
                     field = FieldDifference(name, recorded[name], value)
                     yield self._found("the outcome", field, seat=seat)

@@ -34,6 +34,7 @@ def manifest(campaign: str = "small") -> CampaignManifest:
 def write(path: Path, campaign: str = "small", *keys: PrivateKey) -> Path:
     """Write the bundle of a campaign."""
     predicate = Predicate(
+        written_with={"a-program": "1.0"},
         conversations=False,
         manifest=manifest(campaign).model_dump(mode="json"),
         results={"campaign": campaign, "note": "größer", "mean": 5.0, "zero": -0.0},

@@ -287,7 +287,10 @@ def test_nothing_is_overwritten(tmp_path: Path, written: Path) -> None:
 def test_a_statement_that_contradicts_its_files_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bundle"
     predicate = Predicate(
-        conversations=False, manifest=manifest().model_dump(mode="json"), results={"a": 1}
+        written_with={},
+        conversations=False,
+        manifest=manifest().model_dump(mode="json"),
+        results={"a": 1},
     )
 
     class Lying(Predicate):
