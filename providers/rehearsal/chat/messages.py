@@ -84,8 +84,10 @@ def _check_pairs(messages: list[Message]) -> None:
             raise _unanswered(waiting, position)
         answered = set()
         if isinstance(message, AssistantMessage) and message.tool_calls is not UNSET:
-            waiting = [call.id for call in message.tool_calls]
-            if len(set(waiting)) < len(waiting):
+            ids = [call.id for call in message.tool_calls]
+            waiting = list(dict.fromkeys(ids))
+            # Ids that were given twice by a fault plan come back under the seal of the reasoning.
+            if len(waiting) < len(ids) and message.reasoning_signature is UNSET:
                 raise bad_request(
                     "Duplicate value for 'tool_call_id' among the 'tool_calls' of a message.",
                     f"messages.[{position}].tool_calls",

@@ -20,7 +20,7 @@ from orchestrator.session.allowance import Allowance
 from orchestrator.session.events import Event, ToolReceipt, decode_event, encode_event
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.gate import BreakerOpen, Pass
-from orchestrator.session.loop import Opening, Session
+from orchestrator.session.loop import Gate, Opening, Session
 from orchestrator.session.sql import Parameters, QueryRefused, QueryResult
 from orchestrator.session.state import SessionState
 from orchestrator.session.tools.context import ToolContext
@@ -225,7 +225,7 @@ class Attempt:
 
     def __post_init__(self) -> None:
         self.model = Script(self.clock, self.outcomes, self.seconds_each)
-        self.gate = OpenGate()
+        self.gate: Gate = OpenGate()
         self.opening = replace(OPENING, allowance=self.allowance)
 
     def session(self, found: Callable[[SessionState], ToolContext] = context) -> Session:
