@@ -16,6 +16,7 @@ from manifests.model import CampaignManifest, models_of
 from orchestrator.binding import bound_plan, bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.markets import PlayedMarket
+from orchestrator.money import Money, money, routes_of
 from orchestrator.records import StoreSource
 from orchestrator.search import search_json
 from orchestrator.store import RunStatus, Store
@@ -65,7 +66,8 @@ class CampaignResults:
 
     A campaign that searches has `search`, every other one `groups`. `unfinished` are the runs
     without outcomes, in scheduling order; `companies` counts the outcomes that are there, `exits`
-    are those of bankrupt companies. `conduct` is None where no candidate is a model.
+    are those of bankrupt companies. `conduct` is None where no candidate is a model, `money` where
+    none has a route with prices.
     """
 
     manifest: CampaignManifest
@@ -77,6 +79,7 @@ class CampaignResults:
     companies: int
     exits: tuple[CompanyOutcome, ...]
     conduct: ModelConduct | None
+    money: Money | None
 
     @property
     def campaign(self) -> str:
@@ -128,6 +131,7 @@ class CampaignResults:
             "bankruptcies": [_exit_json(outcome) for outcome in self.exits],
             "search": None if self.search is None else search_json(self.search),
             **({} if self.conduct is None else self.conduct.to_json()),
+            **({} if self.money is None else {"money": self.money.to_json()}),
         }
 
 
@@ -153,6 +157,7 @@ def campaign_results(store: Store, campaign: str) -> CampaignResults:
         )
     else:
         search = rule_search(planned, outcomes)
+    decided = _conduct(store, campaign)
     return CampaignResults(
         manifest=manifest,
         planned=planned,
@@ -162,7 +167,8 @@ def campaign_results(store: Store, campaign: str) -> CampaignResults:
         unfinished=_unfinished(statuses, outcomes),
         companies=len(outcomes),
         exits=tuple(outcome for outcome in outcomes if outcome.exit_day is not None),
-        conduct=_conduct(store, campaign),
+        conduct=decided,
+        money=None if decided is None else _money(store, planned, decided),
     )
 
 
@@ -175,6 +181,12 @@ def _conduct(store: Store, campaign: str) -> ModelConduct | None:
     return ModelConduct(
         tuple(decision_health(models, trajectories)), tuple(workload(models, trajectories))
     )
+
+
+def _money(store: Store, planned: CampaignPlan, decided: ModelConduct) -> Money | None:
+    routes = routes_of(planned.definition)
+    prices = {candidate: route.prices for candidate, route in routes.items()}
+    return money(prices, decided.workload, store.controls.spent(planned.definition.name))
 
 
 def _group_results(

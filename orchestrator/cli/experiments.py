@@ -24,6 +24,7 @@ from orchestrator.cli.output import (
 from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
+    from orchestrator.estimate import Forecast
     from orchestrator.overview import Overview
     from orchestrator.store import Store
 
@@ -64,20 +65,45 @@ def campaigns(as_json: JsonOption = False) -> None:
 def show_plan(
     campaign: Annotated[str, typer.Argument(help="A library campaign, or the path of a file.")],
     runs: Annotated[bool, typer.Option("--runs", help="List every run as well.")] = False,
+    estimated: Annotated[
+        bool, typer.Option("--estimate", help="Estimate replies, tokens and money as well.")
+    ] = False,
+    past: Annotated[
+        str | None,
+        typer.Option(
+            "--past",
+            metavar="DIRECTORY",
+            help="A store from whose runs of the same models the estimate is taken.",
+            show_default="none; windows are guessed",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a campaign would run: plan hash, counts, seeds, lineups. Creates nothing.
 
+    An estimate is a range. It takes a company-window from past runs, from
+    the company that took least on average to the one that took most, or
+    from a guess: 5 to 20 replies, 95,000 to 1.44 million input tokens, of
+    which 70,000 to 850,000 cached, and 4,000 to 80,000 output tokens.
+
     JSON: campaign, plan_hash, release, market, seeds, counts, candidates,
-    models (the candidates that need one), lineups, runs (all of them).
+    models (the candidates that need one), lineups, runs (all of them); with
+    --estimate also estimate: candidates and all, each with windows, based_on,
+    low and high (tokens), low_cents and high_cents (null without prices).
     """
     from orchestrator.overview import overview
 
     found = overview(campaign)
+    forecast = _forecast(found, past) if estimated or past is not None else None
     if as_json:
-        print_json(found.to_json())
+        more = {} if forecast is None else {"estimate": forecast.to_json()}
+        print_json(found.to_json() | more)
         return
     _show_overview(found)
+    if forecast is not None:
+        from orchestrator.cli.money_tables import show_forecast
+
+        show_forecast(forecast)
     if runs:
         _show_runs(found)
 
@@ -94,7 +120,8 @@ def results(
     seeds that means are over), ranking, entrants (private, others, market),
     directed (all pairs), companies, bankruptcies, search (of a search, as
     search-rule gives it, else null). Money is in integer cents. Where models
-    take part, also decision_health and workload, by candidate and for all.
+    take part, also decision_health and workload, by candidate and for all;
+    where their routes have prices, money in the same way.
     """
     from orchestrator.store import open_store
 
@@ -199,6 +226,16 @@ def print_results(store: "Store", campaign: str, as_json: bool) -> bool:
     else:
         show_results(found)
     return found.complete
+
+
+def _forecast(found: "Overview", past: str | None) -> "Forecast":
+    from orchestrator.estimate import estimate, past_of
+    from orchestrator.store import open_store
+
+    if past is None:
+        return estimate(found, {})
+    with open_store(past) as store:
+        return estimate(found, past_of(store))
 
 
 def _show_overview(found: "Overview") -> None:

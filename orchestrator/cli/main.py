@@ -12,7 +12,16 @@ from typing import Final
 import typer
 
 from manifests.errors import ArenaError
-from orchestrator.cli import analysis, campaign, evidence, experiments, gateway, sessions, worlds
+from orchestrator.cli import (
+    analysis,
+    campaign,
+    evidence,
+    experiments,
+    gateway,
+    sessions,
+    spending,
+    worlds,
+)
 from orchestrator.cli.output import notice
 
 DEFECT: Final = 70
@@ -23,7 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (worlds, experiments, campaign, sessions, evidence, analysis, gateway):
+for group in (worlds, experiments, campaign, sessions, evidence, analysis, spending, gateway):
     app.add_typer(group.app)
 
 

@@ -12,6 +12,7 @@ from campaigns.analysis.rule_search import SearchResult
 from campaigns.definition import CampaignDefinition
 from campaigns.records import CompanyOutcome
 from orchestrator.cli.conduct_tables import show_conduct
+from orchestrator.cli.money_tables import show_money
 from orchestrator.cli.output import Column, dollars
 from orchestrator.cli.tables import print_table, print_text, whole_dollars
 from orchestrator.results import CampaignResults, GroupResults
@@ -38,6 +39,8 @@ def show_results(results: CampaignResults) -> None:
     _show_exits(results.exits, results.companies)
     if results.conduct is not None:
         show_conduct(results.conduct)
+    if results.money is not None:
+        show_money(results.money)
     _show_unfinished(results.unfinished, results.runs)
 
 

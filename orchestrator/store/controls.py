@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.schema import (
+    acts,
     route_pauses,
     spending,
     spending_caps,
@@ -94,8 +95,8 @@ class RouteControls:
             ]
 
     @repeated
-    def set_cap(self, campaign: str, candidate: str, cents: int) -> None:
-        """Set what a campaign, or one of its routes, may cost."""
+    def set_cap(self, campaign: str, candidate: str, cents: int, reason: str) -> None:
+        """Record that a person sets what a campaign, or one of its routes, may cost."""
         with self._database.write(CommitPoint.SET_CAP) as connection:
             values = {"cents": cents, "changed_at": DatabaseNow()}
             changed = connection.execute(
@@ -104,6 +105,16 @@ class RouteControls:
             if changed.rowcount == 0:
                 key = {"campaign": campaign, "candidate": candidate}
                 connection.execute(insert(spending_caps).values(key | values))
+            of = f' of candidate "{candidate}"' if candidate else ""
+            connection.execute(
+                insert(acts).values(
+                    at=DatabaseNow(),
+                    campaign=campaign,
+                    act=f"cap ${cents / 100:,.2f}",
+                    target=f"campaign {campaign}{of}",
+                    reason=reason,
+                )
+            )
 
     @repeated
     def caps(self, campaign: str) -> dict[str, int]:

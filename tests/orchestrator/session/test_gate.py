@@ -164,7 +164,7 @@ def test_a_cap_sets_the_run_at_rest_and_a_raised_one_lets_it_go_on(
     assert "spending cap" in seat.rests[0]
     (spent,) = store.controls.spent(samples.CAMPAIGN)
     assert spent == Spent("grower", 16_000, 0, 0)
-    store.controls.set_cap(samples.CAMPAIGN, "grower", 100)
+    store.controls.set_cap(samples.CAMPAIGN, "grower", 100, "a test")
     seat.rests.clear()
     status, state = attempt.play()
     assert status is SEALED
@@ -207,7 +207,7 @@ def test_a_cap_of_the_campaign_counts_all_routes(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
     store.controls.set_aside(samples.CAMPAIGN, "another", ("s29", 1), 90_000, {})
-    store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10)
+    store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
     seat = Seat(store, clock, tmp_path, prices=PRICES)
     attempt = seat.attempt(reply(SEAL))
     assert attempt.play()[0] is OPEN

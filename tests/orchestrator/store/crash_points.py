@@ -76,7 +76,7 @@ def live_controls(store: Store) -> None:
     controls, campaign, seat = store.controls, samples.CAMPAIGN, ("s11", 1)
     if not controls.caps(campaign):
         controls.pause(campaign, "grower", "refused", "no credit")
-        controls.set_cap(campaign, WHOLE_CAMPAIGN, 500)
+        controls.set_cap(campaign, WHOLE_CAMPAIGN, 500, "a test")
     controls.resolve(campaign)
     if not controls.spent(campaign):
         controls.set_aside(campaign, "grower", seat, 40_000, {})

@@ -65,7 +65,7 @@ def test_a_cap_forbids_what_could_exceed_it(controls: RouteControls) -> None:
 def test_a_cap_that_was_set_counts_in_place_of_the_files(controls: RouteControls) -> None:
     caps = {WHOLE_CAMPAIGN: 1}
     assert controls.set_aside(NAME, "grower", SEAT, 6 * CENT, caps) is not None
-    controls.set_cap(NAME, WHOLE_CAMPAIGN, 5)
-    controls.set_cap(NAME, WHOLE_CAMPAIGN, 6)
+    controls.set_cap(NAME, WHOLE_CAMPAIGN, 5, "a test")
+    controls.set_cap(NAME, WHOLE_CAMPAIGN, 6, "a test")
     assert controls.caps(NAME) == {WHOLE_CAMPAIGN: 6}
     assert controls.set_aside(NAME, "grower", SEAT, 6 * CENT, caps) is None

@@ -1,0 +1,142 @@
+"""Costs, estimates and caps, as the commands show them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.orchestrator.cli.commands import ceo_arena
+from tests.orchestrator.cli.rehearsed import NAME, make_store, route
+from tests.orchestrator.session.rehearsal import campaign, rehearsal
+
+Capture = pytest.CaptureFixture[str]
+PRICES = {"input": "1.25", "cached_input": "0.125", "output": "10"}
+
+
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a completed campaign, one of whose two routes has prices and a cap."""
+    folder = tmp_path_factory.mktemp("priced")
+    routes = {"diarist": {"prices": PRICES, "spending_cap_cents": 50_000}}
+    data = campaign(["diarist", "minimalist"], [11], routes, spending_cap_cents=90_000)
+    with rehearsal(folder, data) as played:
+        played.play(11)
+    return folder / "store"
+
+
+def test_money_is_what_the_tokens_cost_and_is_shown_for_priced_routes_alone(
+    capsys: Capture, priced: Path
+) -> None:
+    data = ceo_arena(capsys, "results", "--store", priced, "--json").data
+    (work,) = [row for row in data["workload"]["candidates"] if row["candidate"] == "diarist"]
+    fresh = work["input_tokens"] - work["cached_input_tokens"]
+    microdollars = fresh * 1.25 + work["cached_input_tokens"] * 0.125 + work["output_tokens"] * 10
+    (row,) = data["money"]["candidates"]
+    assert row["candidate"] == "diarist"
+    assert row["counted_cents"] == round(microdollars / 10_000)
+    assert row["counted_cents"] > 0
+    assert data["money"]["all"]["counted_cents"] == row["counted_cents"]
+    assert data["money"]["unpriced"] == ["minimalist"]
+    shown = ceo_arena(capsys, "results", "--store", priced).out
+    assert "no bill" in shown
+    assert "not counted: minimalist" in shown
+
+
+def test_spending_adds_up_to_the_workload_and_shows_the_caps(capsys: Capture, priced: Path) -> None:
+    data = ceo_arena(capsys, "spending", "--store", priced, "--json").data
+    money = ceo_arena(capsys, "results", "--store", priced, "--json").data["money"]
+    (spent,) = data["routes"]
+    assert spent["candidate"] == "diarist"
+    # Each reply is rounded up to a micro-dollar, the sum of all to a cent.
+    assert abs(spent["known_microdollars"] / 10_000 - money["all"]["counted_cents"]) < 1
+    assert (spent["uncertain_microdollars"], spent["set_aside_microdollars"]) == (0, 0)
+    assert (data["cap_cents"], spent["cap_cents"]) == (90_000, 50_000)
+    shown = ceo_arena(capsys, "spending", "--store", priced).out
+    assert "$900.00" in shown
+    assert "$500.00" in shown
+
+
+def test_a_cap_is_set_in_dollars_and_recorded(capsys: Capture, priced: Path) -> None:
+    answer = ceo_arena(
+        capsys, "spending", "--cap", "1,234.50", "--store", priced, "--reason", "more", "--json"
+    )
+    assert (answer.code, answer.data["cap_cents"]) == (0, 123_450)
+    assert "$1,234.50" in answer.err
+    own = ("spending", "--cap", "7", "--candidate", "diarist", "--store", priced, "--json")
+    assert ceo_arena(capsys, *own).data["routes"][0]["cap_cents"] == 700
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--cap", "much"), "no amount"),
+        (("--cap", "0"), "no amount"),
+        (("--cap", "1.005"), "no amount"),
+        (("--cap", "NaN"), "no amount"),
+        (("--candidate", "diarist"), "--cap"),
+        (("--cap", "5", "--candidate", "minimalist"), "There are: diarist"),
+    ],
+)
+def test_what_is_no_cap_is_refused(
+    capsys: Capture, priced: Path, options: tuple[str, ...], told: str
+) -> None:
+    answer = ceo_arena(capsys, "spending", *options, "--store", priced)
+    assert (answer.code, answer.out) == (2, "")
+    assert told in answer.err
+
+
+def campaign_file(folder: Path, prices: dict[str, str] | None) -> Path:
+    """A campaign of one scripted agent, beside a policy."""
+    import json
+
+    found: dict[str, Any] = route("diarist") | ({"prices": prices} if prices else {})
+    file = folder / "mine.toml"
+    lines = [
+        'name = "mine"\nseeds = [11, 29]\nlineups = ["reference"]\nhorizon_days = 14',
+        '[[candidates]]\nid = "writer"\nseat = 1\n[candidates.route]',
+    ]
+    for name, value in found.items():
+        if isinstance(value, dict):
+            pairs = ", ".join(f"{key} = {json.dumps(each)}" for key, each in value.items())
+            lines.append(f"{name} = {{ {pairs} }}")
+        else:
+            lines.append(f"{name} = {json.dumps(value)}")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_an_estimate_without_a_past_is_a_guess(capsys: Capture, tmp_path: Path) -> None:
+    file = campaign_file(tmp_path, None)
+    found = ceo_arena(capsys, "plan", file, "--estimate", "--json").data["estimate"]
+    (row,) = found["candidates"]
+    # Two runs of two windows.
+    assert (row["windows"], row["based_on"]) == (4, "a guess")
+    assert (row["low"]["replies"], row["high"]["replies"]) == (20, 80)
+    assert row["low_cents"] is None
+    shown = ceo_arena(capsys, "plan", file, "--estimate").out
+    assert "no money can be told" in shown
+
+
+def test_an_estimate_from_a_past_lies_where_the_past_lay(
+    capsys: Capture, tmp_path: Path, priced: Path
+) -> None:
+    file = campaign_file(tmp_path, PRICES)
+    (row,) = ceo_arena(capsys, "plan", file, "--past", priced, "--json").data["estimate"][
+        "candidates"
+    ]
+    data = ceo_arena(capsys, "results", "--store", priced, "--json").data
+    cents = data["money"]["candidates"][0]["counted_cents"]
+    assert "1 past runs" in row["based_on"]
+    assert row["low"] == row["high"]
+    assert row["low_cents"] == pytest.approx(4 * cents, abs=4)
+    shown = ceo_arena(capsys, "plan", file, "--past", priced).out
+    assert "$" in shown
+
+
+def test_without_prices_no_money_is_shown(capsys: Capture, tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    answer = ceo_arena(capsys, "results", NAME, "--store", store, "--json")
+    assert "money" not in answer.data
+    refused = ceo_arena(capsys, "spending", NAME, "--cap", "5", "--store", store)
+    assert refused.code == 2
+    assert "has prices" in refused.err
