@@ -94,6 +94,10 @@ def _row(candidate: str | None, counted: int, apart: int, uncertain: int) -> Cos
 
 def _cost(prices: Prices, work: Work) -> int:
     usage = Usage(
-        work.input_tokens, work.cached_input_tokens, work.output_tokens, work.reasoning_tokens
+        work.input_tokens,
+        work.cached_input_tokens,
+        work.output_tokens,
+        work.reasoning_tokens,
+        work.cache_written_tokens,
     )
     return cost(prices, usage)

@@ -19,11 +19,11 @@ _BYTES_PER_TOKEN: Final = 3
 
 def cost(prices: Prices, usage: Usage) -> int:
     """What the tokens of one reply, or of many, cost, in micro-dollars."""
-    cached_price = prices.input if prices.cached_input is None else prices.cached_input
-    fresh = usage.input_tokens - usage.cached_input_tokens
+    cached, written = usage.cached_input_tokens, usage.cache_written_tokens
     exact = (
-        Fraction(prices.input) * fresh
-        + Fraction(cached_price) * usage.cached_input_tokens
+        Fraction(prices.input) * (usage.input_tokens - cached - written)
+        + Fraction(prices.cached_input or prices.input) * cached
+        + Fraction(prices.cache_write or prices.input) * written
         + Fraction(prices.output) * usage.output_tokens
     )
     return -int(-exact // 1)
@@ -31,9 +31,11 @@ def cost(prices: Prices, usage: Usage) -> int:
 
 def most(prices: Prices, request_bytes: int, output_tokens: int) -> int:
     """The most that a request of so many bytes may cost with so many output tokens, in
-    micro-dollars: nothing of it cached, and the whole output used.
+    micro-dollars: nothing of it in the cache, all of it put there, and the whole output used.
     """
-    return cost(prices, Usage(input_tokens(request_bytes), 0, output_tokens, 0))
+    read = input_tokens(request_bytes)
+    plain = cost(prices, Usage(read, 0, output_tokens, 0))
+    return max(plain, cost(prices, Usage(read, 0, output_tokens, 0, read)))
 
 
 def input_tokens(request_bytes: int) -> int:

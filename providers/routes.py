@@ -53,11 +53,13 @@ class Prices(_RouteData):
     """US dollars per million tokens, as decimal text so that nothing is rounded.
 
     `cached_input` is the price of input tokens served from the vendor's cache; without it they
-    cost as much as other input.
+    cost as much as other input. `cache_write` is the price of input tokens that are put into that
+    cache; without it they, too, cost as much as other input.
     """
 
     input: DollarsPerMillion
     cached_input: DollarsPerMillion | None = None
+    cache_write: DollarsPerMillion | None = None
     output: DollarsPerMillion
 
 

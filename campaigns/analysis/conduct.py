@@ -24,13 +24,17 @@ SETTINGS: Final = tuple(
 """The columns that count settings written, by kind."""
 
 SEALED: Final = "sealed"
-_TOKENS: Final = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
+_TOKENS: Final = (
+    *("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"),
+    "cache_written_tokens",
+)
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What some attempts took: replies and calls, and tokens as the services counted them.
 
-    `cached_input_tokens` are a part of the input, `reasoning_tokens` of the output. Replies without
+    `cached_input_tokens`, read from a cache, and `cache_written_tokens` are parts of the input,
+    `reasoning_tokens` of the output. Replies without
     usage and requests that were possibly billed are in none of the other figures: what they took is
     not known.
     """
@@ -42,6 +46,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     cached_input_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_written_tokens: int = 0
     replies_without_usage: int = 0
     possibly_billed: int = 0
 

@@ -68,6 +68,7 @@ class AttemptRecord(Record, frozen=True, kw_only=True):
     cached_input_tokens: Count
     output_tokens: Count
     reasoning_tokens: Count
+    cache_written_tokens: Count
     replies_without_usage: Count
     possibly_billed: Annotated[
         int, Meta(description="Requests without a reply that may have been billed.")
@@ -97,6 +98,7 @@ class ReplyRecord(Record, frozen=True, kw_only=True):
     cached_input_tokens: int | None
     output_tokens: int | None
     reasoning_tokens: int | None
+    cache_written_tokens: int | None
     latency_seconds: float
     first_token_seconds: float | None
 

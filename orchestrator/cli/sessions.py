@@ -53,6 +53,7 @@ def windows(
     JSON: campaign, windows: each with run, world_version, day, seat,
     candidate, status, reason, settled, attempts, replies, finalization_replies,
     input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
+    cache_written_tokens,
     tool_calls, replies_without_usage, possibly_billed, faults, late_replies,
     active_seconds.
     """

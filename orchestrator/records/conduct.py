@@ -33,7 +33,7 @@ from orchestrator.session.events import (
 from orchestrator.session.reading import Attempt, read_attempts
 from orchestrator.session.tools.sql import QUERY_COMPANY
 from orchestrator.store import AttemptKey, RunStore, SessionStore
-from providers.contract import Reply, ToolCall
+from providers.contract import Reply, ToolCall, Usage
 
 
 class _Place(TypedDict):
@@ -269,4 +269,4 @@ def _tokens(reply: Reply) -> Mapping[str, Any]:
     return msgspec.structs.asdict(reply.usage)
 
 
-_TOKENS: Final = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
+_TOKENS: Final = Usage.__struct_fields__

@@ -48,6 +48,7 @@ class Counts(msgspec.Struct, frozen=True):
     cached_input_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_written_tokens: int = 0
     tool_calls: int = 0
     replies_without_usage: int = 0
     possibly_billed: int = 0
@@ -156,6 +157,7 @@ def _answered(state: SessionState, reply: Reply) -> SessionState:
         cached_input_tokens=usage.cached_input_tokens,
         output_tokens=usage.output_tokens,
         reasoning_tokens=usage.reasoning_tokens,
+        cache_written_tokens=usage.cache_written_tokens,
         tool_calls=len(reply.tool_calls),
     )
     return _with(

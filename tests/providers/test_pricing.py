@@ -19,6 +19,14 @@ def test_without_a_price_of_its_own_cached_input_costs_as_much_as_other() -> Non
     assert cost(Prices(input="2", output="0"), Usage(1_000, 900, 7, 0)) == 2_000
 
 
+def test_writing_into_the_cache_has_a_price_of_its_own() -> None:
+    prices = Prices(input="2", cached_input="0.2", cache_write="2.5", output="0")
+    usage = Usage(1_000, 300, 0, 0, 500)
+    assert cost(prices, usage) == 200 * 2 + 60 + 500 * 2.5
+    assert most(prices, 3_000, 0) == 2_500
+    assert cost(Prices(input="2", output="0"), usage) == 2_000
+
+
 def test_fractions_of_a_microdollar_are_rounded_up() -> None:
     assert cost(Prices(input="0.000000001", output="0"), Usage(1, 0, 0, 0)) == 1
     assert cost(Prices(input="0.5", output="0"), Usage(3, 0, 0, 0)) == 2

@@ -99,6 +99,7 @@ def attempt(version: int, status: str, replies: int, **changes: Any) -> AttemptR
         "cached_input_tokens": 0,
         "output_tokens": 10 * replies,
         "reasoning_tokens": 0,
+        "cache_written_tokens": 0,
         "replies_without_usage": 0,
         "possibly_billed": 0,
         "failures": 0,
@@ -151,6 +152,7 @@ def late(version: int, usage: tuple[int, int, int, int] | None) -> ReplyRecord:
         cached_input_tokens=tokens[1],
         output_tokens=tokens[2],
         reasoning_tokens=tokens[3],
+        cache_written_tokens=0,
         latency_seconds=1.0,
         first_token_seconds=None,
     )

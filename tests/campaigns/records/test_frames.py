@@ -40,6 +40,7 @@ def reply(**changes: Any) -> ReplyRecord:
         "cached_input_tokens": None,
         "output_tokens": None,
         "reasoning_tokens": None,
+        "cache_written_tokens": None,
         "latency_seconds": 1.5,
         "first_token_seconds": None,
     }
