@@ -13,10 +13,13 @@ from orchestrator.store import open_store
 
 
 def gather(
-    stores: Sequence[str], names: Sequence[str], scores: Sequence[Path] = ()
+    stores: Sequence[str],
+    names: Sequence[str],
+    scores: Sequence[Path] = (),
+    bundled: Sequence[Evidence] = (),
 ) -> list[Evidence]:
     """The campaigns of these names, each from every store that has it, in the order of the names;
-    without names the only campaign of each store. Then the plain tables.
+    without names the only campaign of each store. Then those from bundles, and the plain tables.
 
     Campaigns of one name from several places are told apart by a number.
 
@@ -25,7 +28,7 @@ def gather(
         StoreError: a store cannot be opened.
     """
     found = [_read(store, name) for store, name in _chosen(stores, names)]
-    return _told_apart([*found, *(read_scores(file) for file in scores)])
+    return _told_apart([*found, *bundled, *(read_scores(file) for file in scores)])
 
 
 def _chosen(stores: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -42,6 +42,7 @@ from orchestrator.bundle.named import from_named, to_named
 from orchestrator.bundle.parquet import polars_version, write_frame, write_rows
 from orchestrator.bundle.redaction import Redaction, shown_manifest
 from orchestrator.bundle.schemas import schemas
+from orchestrator.bundle.summary import results
 from orchestrator.lifecycle import RunState
 from orchestrator.records.source import StoredRun
 from orchestrator.store import RunStore, Store, StoredCheckpoint
@@ -93,7 +94,8 @@ def export(
     shown = shown_manifest(manifest, redaction)
     with new_bundle(path) as bundle:
         source = _Source(store, manifest, bundle, redaction, with_conversations)
-        found = study([read_evidence(source)])
+        evidence = read_evidence(source)
+        found = study([evidence])
         _write_analysis(bundle, found)
         for name, schema in schemas().items():
             bundle.add(f"{layout.SCHEMAS}/{name}", [document(schema)])
@@ -102,7 +104,7 @@ def export(
                 written_with={"ceo-arena": package_version(), "polars": polars_version()},
                 conversations=with_conversations,
                 manifest=shown,
-                results=results(found),
+                results=results(evidence, found),
             ),
             keys,
         )
@@ -116,13 +118,6 @@ def export(
         files=files,
         signed_by=tuple(envelope.signatures),
     )
-
-
-def results(found: Study) -> dict[str, Any]:
-    """The summary of the results that a statement repeats: the findings of `analyze`."""
-    summary = exact(found.to_json())
-    assert isinstance(summary, dict)
-    return summary
 
 
 def _write_analysis(bundle: BundleWriter, found: Study) -> None:

@@ -3,12 +3,15 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from manifests.errors import StoreError
+from orchestrator.cli.bundles import checked_bundle
+from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
@@ -20,6 +23,8 @@ from orchestrator.cli.output import (
 
 if TYPE_CHECKING:
     from campaigns.analysis.study import Study
+    from manifests.keys import PublicKey
+    from orchestrator.bundle.analysis import AnalysisDifference
 
 app = typer.Typer()
 
@@ -40,6 +45,12 @@ StoresOption = Annotated[
         show_default=f"${STORE_VARIABLE} or ./{DEFAULT_STORE}",
     ),
 ]
+BundlesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--bundle", metavar="BUNDLE", help="An exported bundle instead; may be given several times."
+    ),
+]
 ScoresOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -55,6 +66,8 @@ def analyze(
     names: NamesArgument = None,
     store: StoresOption = None,
     scores: ScoresOption = None,
+    bundle: BundlesOption = None,
+    key: PublicKeysOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -67,7 +80,8 @@ def analyze(
 ) -> None:
     """Compute every finding; write all tables as CSV and Parquet and print the main ones.
 
-    Ends with 1 when runs are missing, and names them.
+    Ends with 1 when runs are missing, and names them. A bundle is checked first, and the tables in
+    it are compared with those that its records lead to; ends with 1 where they differ.
 
     JSON: ranking, entrants (private, others, market), directed (all pairs),
     stability (blocks, pairs with mean, SD, same_sign, stable), groups (what
@@ -80,7 +94,7 @@ def analyze(
     from campaigns.report.files import write_tables
     from orchestrator.cli.study_tables import show_study
 
-    found = _study(names, store, scores)
+    found, differences = _study(names, store, scores, bundle, public_keys(key))
     tables = all_tables(found)
     folder = out or (None if as_json else Path("ceo-arena-analysis"))
     if folder is not None:
@@ -88,26 +102,41 @@ def analyze(
             written = write_tables(tables.values(), folder)
         notice(f"{len(written)} files written to {folder}")
     if as_json:
-        print_json(found.to_json())
+        compared = {} if bundle is None else {"differences": [asdict(each) for each in differences]}
+        print_json({**found.to_json(), **compared})
     else:
         show_study(found, tables)
-    if not found.is_complete:
+        if bundle is not None and not differences:
+            notice("The tables in every bundle are those that its records lead to.")
+    for difference in differences:
+        notice(f"A bundle differs from its records: {difference}")
+    if differences or not found.is_complete:
         raise typer.Exit(INCOMPLETE)
 
 
-def _study(names: list[str] | None, stores: list[str] | None, scores: list[Path] | None) -> "Study":
-    """The study of what the options name.
+def _study(
+    names: list[str] | None,
+    stores: list[str] | None,
+    scores: list[Path] | None,
+    bundles: list[Path] | None,
+    keys: "list[PublicKey]",
+) -> "tuple[Study, list[AnalysisDifference]]":
+    """The study of what the options name, and where bundles are not what their records lead to.
 
     Raises:
-        InputError: a campaign, store or file that cannot be used.
+        InputError: a campaign, store, bundle or file that cannot be used.
+        IntegrityError: a bundle is not as it was exported.
     """
     from campaigns.analysis.study import study
+    from orchestrator.bundle.analysis import analysed
     from orchestrator.gathering import gather
 
     places = stores or []
-    if not places and (names or not scores):
+    if not places and (names or not (scores or bundles)):
         places = [os.environ.get(STORE_VARIABLE) or DEFAULT_STORE]
-    return study(gather(places, names or [], scores or []))
+    bundled = [analysed(checked_bundle(path, keys)) for path in bundles or []]
+    evidence = gather(places, names or [], scores or [], [each for each, _ in bundled])
+    return study(evidence), [difference for _, own in bundled for difference in own]
 
 
 @contextmanager

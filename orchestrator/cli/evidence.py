@@ -1,12 +1,16 @@
-"""Commands that check what a store holds."""
+"""Commands that check what a store or a bundle holds."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from manifests.errors import InputError
+from orchestrator.cli.bundles import BundleOption, checked_bundle
+from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
     DEFAULT_STORE,
     JsonOption,
@@ -21,6 +25,7 @@ from orchestrator.cli.tables import print_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from manifests.keys import PublicKey
     from orchestrator.replay import ReplayReport, RunReport
 
 app = typer.Typer()
@@ -44,6 +49,8 @@ def replay(
             help="Take only the decisions from the store, and compare with what this one recorded.",
         ),
     ] = None,
+    bundle: BundleOption = None,
+    key: PublicKeysOption = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -56,23 +63,46 @@ def replay(
 
     Every day's digest and accounts, every window, receipt and Score are compared to the last bit.
     The first difference of a run is named by day, company and field, and the command ends with 1.
-    """
-    from orchestrator.replay import replay_campaign
-    from orchestrator.store import open_store
 
-    with open_store(store) as opened:
-        campaign = chosen_campaign(opened, name)
-        runs = len(set(run) if run else opened.catalogue.runs(campaign))
-    with _progress(runs) as replayed:
-        report = replay_campaign(
-            store, campaign, run or [], jobs or os.cpu_count() or 1, against, replayed
-        )
+    From a bundle nothing else is needed. Its files must be those of its statement and, with --key,
+    be signed by the owners of these keys and nobody else.
+    """
+    workers = jobs or os.cpu_count() or 1
+    if bundle is None:
+        report = _replay_store(store, name, run or [], workers, against)
+    else:
+        if name is not None or against is not None:
+            raise InputError("A bundle is replayed by itself.", "Leave out the name and --against.")
+        report = _replay_bundle(bundle, public_keys(key), run or [], workers)
     if as_json:
         print_json(report.to_json())
     else:
         _show(report)
     if report.differences:
         raise typer.Exit(DIFFERS)
+
+
+def _replay_store(
+    store: str, name: str | None, run_ids: list[str], jobs: int, against: str | None
+) -> "ReplayReport":
+    from orchestrator.replay import replay_campaign
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        campaign = chosen_campaign(opened, name)
+        runs = len(set(run_ids) if run_ids else opened.catalogue.runs(campaign))
+    with _progress(runs) as replayed:
+        return replay_campaign(store, campaign, run_ids, jobs, against, replayed)
+
+
+def _replay_bundle(
+    bundle: Path, keys: "list[PublicKey]", run_ids: list[str], jobs: int
+) -> "ReplayReport":
+    from orchestrator.bundle.replay import replay_bundle
+
+    source = checked_bundle(bundle, keys)
+    with _progress(len(set(run_ids)) or len(source.planned)) as replayed:
+        return replay_bundle(bundle, run_ids, jobs, replayed)
 
 
 @contextmanager

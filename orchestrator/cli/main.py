@@ -14,10 +14,13 @@ import typer
 from manifests.errors import ArenaError
 from orchestrator.cli import (
     analysis,
+    bundles,
     campaign,
     evidence,
     experiments,
     gateway,
+    keys,
+    manifest,
     sessions,
     spending,
     worlds,
@@ -32,7 +35,11 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for group in (worlds, experiments, campaign, sessions, evidence, analysis, spending, gateway):
+GROUPS: Final = (
+    *(worlds, experiments, campaign, sessions, evidence, analysis),
+    *(spending, bundles, manifest, keys, gateway),
+)
+for group in GROUPS:
     app.add_typer(group.app)
 
 
