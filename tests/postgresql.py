@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import psutil
 import psycopg
@@ -125,7 +126,8 @@ class Server:
 
     def url(self, database: str) -> str:
         """The URL of a database over the socket, where no password is asked for."""
-        return f"postgresql://{USER}@/{database}?host={self.directory}&port={self.port}"
+        socket_directory = quote(str(self.directory), "")
+        return f"postgresql://{USER}@/{database}?host={socket_directory}&port={self.port}"
 
     def network_url(self, database: str, password: str = "") -> str:
         """The URL of a database over the network, where the password is asked for."""

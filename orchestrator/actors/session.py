@@ -96,12 +96,18 @@ class RayCore:
 
 @contextmanager
 def session(
-    options: Mapping[str, Any], location: str, campaign: str, hosts: int | None
+    options: Mapping[str, Any],
+    location: str,
+    campaign: str,
+    hosts: int | None,
+    most_hosts: int | None = None,
 ) -> Iterator[Session]:
-    """A session on the Ray that `cluster.ray_options` describes, a host for each processor.
+    """A session on the Ray that `cluster.ray_options` describes, a host for each processor unless
+    told otherwise, and not more than the store can take.
 
     Raises:
-        InputError: no such cluster, or one of several nodes for a store that is a directory.
+        InputError: no such cluster, one of several nodes for a store that is a directory, or more
+            hosts than the store can take.
         StoreError: Ray cannot be started.
     """
     try:
@@ -110,7 +116,7 @@ def session(
         except Exception as error:  # Ray raises bare exceptions when it cannot start
             raise _unavailable(options["address"], error) from error
         _check_shared(location)
-        yield Session(RayCore(), location, campaign, hosts or _processors())
+        yield Session(RayCore(), location, campaign, _host_count(hosts, most_hosts))
     finally:
         # Also when ctrl-C came while Ray was starting: what has started must end here.
         ray.shutdown()
@@ -127,6 +133,18 @@ def _check_shared(location: str) -> None:
             "nodes, which cannot share it.",
             "Keep the store in PostgreSQL, use a cluster of one node, or leave --address out.",
         )
+
+
+def _host_count(wanted: int | None, most: int | None) -> int:
+    if wanted is None:
+        return _processors() if most is None else min(_processors(), most)
+    if most is not None and wanted > most:
+        raise InputError(
+            f"The store's server has too few connections for {wanted} hosts: they suffice for "
+            f"{most}.",
+            f"Use --hosts {most}, or raise max_connections of the server.",
+        )
+    return wanted
 
 
 def _processors() -> int:

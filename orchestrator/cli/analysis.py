@@ -40,7 +40,7 @@ StoresOption = Annotated[
     list[str] | None,
     typer.Option(
         "--store",
-        metavar="DIRECTORY",
+        metavar="PLACE",
         help="Where the campaigns are kept; may be given several times.",
         show_default=f"${STORE_VARIABLE} or ./{DEFAULT_STORE}",
     ),

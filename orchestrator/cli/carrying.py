@@ -69,7 +69,7 @@ def carry_out(
     Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
 
     Raises:
-        InputError: a cluster, or a rehearsal gateway, that cannot be used.
+        InputError: a cluster, a number of hosts, or a rehearsal gateway that cannot be used.
         StoreError: somebody else carries it out, or the store or Ray refuses.
     """
     reader = ProgressReader(store, campaign)
@@ -86,7 +86,8 @@ def carry_out(
             # Ray reads its environment when it is imported.
             from orchestrator.actors.session import session
 
-            with session(options, store.location, campaign, hosts) as running, view() as shown_by:
+            place = (store.location, campaign, hosts, store.most_hosts())
+            with session(options, *place) as running, view() as shown_by:
                 return _followed(running, reader, shown_by)
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held

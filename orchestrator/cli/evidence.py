@@ -45,7 +45,7 @@ def replay(
         str | None,
         typer.Option(
             "--against",
-            metavar="DIRECTORY",
+            metavar="PLACE",
             help="Take only the decisions from the store, and compare with what this one recorded.",
         ),
     ] = None,

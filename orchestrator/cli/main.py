@@ -5,6 +5,7 @@ complete; 2 unusable input; 3 the store or the system under it refuses; 130 inte
 the program shows its traceback and ends with 70.
 """
 
+import os
 import sys
 import traceback
 from typing import Final
@@ -25,7 +26,7 @@ from orchestrator.cli import (
     spending,
     worlds,
 )
-from orchestrator.cli.output import notice
+from orchestrator.cli.output import keep_password_apart, notice
 
 DEFECT: Final = 70
 
@@ -46,6 +47,7 @@ for group in GROUPS:
 def main() -> None:
     """Run the command that the arguments name; ends the process with its exit code."""
     try:
+        keep_password_apart(os.environ)
         app()
     except ArenaError as error:
         notice(f"Error: {error}")

@@ -6,6 +6,7 @@ one JSON document.
 
 import json
 import sys
+from collections.abc import MutableMapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
@@ -26,9 +27,9 @@ StoreOption = Annotated[
     str,
     typer.Option(
         "--store",
-        metavar="DIRECTORY",
+        metavar="PLACE",
         envvar=STORE_VARIABLE,
-        help="Where campaigns, decisions and results are kept.",
+        help="Where campaigns and results are kept: a directory, or postgresql://user@host/name.",
         show_default=f"./{DEFAULT_STORE}",
     ),
 ]
@@ -103,6 +104,23 @@ def chosen_campaign(store: "Store", name: str | None) -> str:
 
 def store_shown(location: str) -> str:
     """A store's place for messages and commands, relative when that is shorter."""
+    if "://" in location:
+        return location
     path = Path(location)
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else location
+
+
+def keep_password_apart(environment: MutableMapping[str, str]) -> None:
+    """Move a password in the store's URL to where PostgreSQL's own programs look for it.
+
+    So no message, argument or actor can repeat it, and the processes that a command starts have it.
+    """
+    location = environment.get(STORE_VARIABLE, "")
+    if not location.startswith("postgres"):
+        return
+    from orchestrator.store.postgresql import without_password
+
+    environment[STORE_VARIABLE], password = without_password(location)
+    if password is not None:
+        environment["PGPASSWORD"] = password

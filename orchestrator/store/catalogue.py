@@ -384,7 +384,7 @@ def _run_row(row: RowMapping) -> RunRow:
 
 
 def _unknown_campaign(connection: Connection, name: str) -> InputError:
-    known = connection.scalars(select(campaigns.c.name).order_by(campaigns.c.name)).all()
+    known = sorted(connection.scalars(select(campaigns.c.name)))
     return InputError(
         f"The store has no campaign {name}.", f"Its campaigns: {', '.join(known) or 'none'}."
     )

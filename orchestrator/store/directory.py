@@ -36,6 +36,9 @@ class Directory:
         """The file of a run, which need not exist."""
         return RunFile(run_path(self._path, key), key, self.catalogue)
 
+    def most_hosts(self) -> None:
+        """Files have no limit but that of the machine."""
+
     def close(self) -> None:
         """Close the catalogue."""
         self.catalogue.close()

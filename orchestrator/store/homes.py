@@ -57,6 +57,10 @@ class StoreHome(Protocol):
         """The home of a run that the catalogue has."""
         ...
 
+    def most_hosts(self) -> int | None:
+        """How many processes may play its runs at once; None when nothing limits them."""
+        ...
+
     def close(self) -> None:
         """Close everything that this process holds open."""
         ...

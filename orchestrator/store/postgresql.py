@@ -101,29 +101,33 @@ class PostgresqlDatabase(Database):
 
 
 def postgresql_url(location: str) -> URL:
-    """The URL of a database, as a person wrote it.
+    """The URL of a database. Its password comes from where PostgreSQL's own programs take it.
 
     Raises:
-        InputError: no usable URL; it is not repeated, because there may be a password in it.
+        InputError: no usable URL, or a password in it, for which reason it is not repeated.
     """
-    try:
-        url = make_url(location)
-        if not url.database:
-            raise InputError(
-                "The URL of the store names no database.",
-                "Name one: postgresql://user@host:5432/database.",
-            )
-    except (ArgumentError, ValueError):
+    url = _parsed(location)
+    if not url.database:
         raise InputError(
-            "The URL of the store cannot be read.",
-            "Write it as postgresql://user@host:5432/database.",
-        ) from None
-    if _SECRETS & url.query.keys():
+            "The URL of the store names no database.",
+            "Name one: postgresql://user@host:5432/database.",
+        )
+    if url.password is not None or _SECRETS & url.query.keys():
         raise InputError(
-            "The URL of the store has a password among its parameters.",
-            "Keep it in the variable PGPASSWORD or in a password file (PGPASSFILE).",
+            "The URL of the store has a password in it, which other people may read where it is "
+            "shown.",
+            "Leave it out, and give it in the variable PGPASSWORD or in a password file.",
         )
     return url.set(drivername="postgresql")
+
+
+def without_password(location: str) -> tuple[str, str | None]:
+    """A URL without its password, and the password. Raises InputError when it is no URL."""
+    url = _parsed(location)
+    bare = URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, url.query
+    )
+    return bare.render_as_string(), None if url.password is None else str(url.password)
 
 
 def postgresql_engine(url: URL) -> Engine:
@@ -140,6 +144,16 @@ def postgresql_engine(url: URL) -> Engine:
     )
     event.listen(engine, "connect", _configure)
     return engine
+
+
+def _parsed(location: str) -> URL:
+    try:
+        return make_url(location)
+    except (ArgumentError, ValueError):
+        raise InputError(
+            "The URL of the store cannot be read.",
+            "Write it as postgresql://user@host:5432/database.",
+        ) from None
 
 
 def _configure(connection: "psycopg.Connection[Any]", _entry: ConnectionPoolEntry) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Dialect,
     ForeignKey,
     ForeignKeyConstraint,
     Integer,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
 
@@ -60,8 +62,22 @@ def _integer(name: str, **options: Any) -> Column[int]:
     return Column(name, BigInteger, nullable=options.pop("nullable", False), **options)
 
 
+class _Words(TypeDecorator[str]):
+    """Text that may come from anywhere, such as the reason of an error: without what PostgreSQL
+    cannot hold, a zero, and what no encoding can, half a surrogate pair.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        if value is None:
+            return None
+        return value.replace("\0", "\ufffd").encode(errors="replace").decode()
+
+
 def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False)
+    return Column(name, _Words, nullable=False)
 
 
 def _bytes(name: str) -> Column[bytes]:

@@ -1,29 +1,41 @@
 """A store in one database of PostgreSQL, which hosts on many machines share."""
 
+from typing import Final
+
 from sqlalchemy import URL, Connection, Engine, inspect
 
 from manifests.errors import StoreError
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database, repeated
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
-from orchestrator.store.postgresql import PostgresqlDatabase, postgresql_engine
+from orchestrator.store.postgresql import CONNECTIONS, PostgresqlDatabase, postgresql_engine
 from orchestrator.store.records import RunKey
 from orchestrator.store.revisions import brought_up_to_date, stamp
 from orchestrator.store.schema import metadata, run_states, version_table
+
+_OTHERS: Final = 3
+"""Processes beside the hosts: the scheduler, the command that follows it, and one more."""
 
 
 class Server:
     """The home of a store, in the database that `url` names."""
 
     def __init__(self, url: URL, engine: Engine) -> None:
-        # The password is left out: whoever opens the store finds it where this process found it.
-        self.location = shown(url)
+        self.location = url.render_as_string()
         self.catalogue: Database = PostgresqlDatabase(engine, self.location, alone=True)
         self._runs = PostgresqlDatabase(engine, self.location)
 
     def of_run(self, key: RunKey) -> "RunRows":
         """The rows of a run, which need not exist."""
         return RunRows(key, self.catalogue, self._runs)
+
+    @repeated
+    def most_hosts(self) -> int:
+        """As many as the server has connections for, beside the scheduler and two commands."""
+        with self._runs.read() as connection:
+            allowed = int(connection.exec_driver_sql("SHOW max_connections").scalar_one())
+            reserved = connection.exec_driver_sql("SHOW superuser_reserved_connections")
+            return max((allowed - int(reserved.scalar_one())) // CONNECTIONS - _OTHERS, 1)
 
     def close(self) -> None:
         """Close the connections of this process."""
@@ -90,11 +102,6 @@ def open_server(url: URL, create: bool) -> Server:
     except BaseException:
         server.close()
         raise
-
-
-def shown(url: URL) -> str:
-    """A database's URL without a password."""
-    return url.set(password=None).render_as_string(hide_password=False)
 
 
 def _create(catalogue: Database) -> None:

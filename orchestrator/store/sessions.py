@@ -261,7 +261,7 @@ class SessionStore:
             (written.c.path == latest.c.path) & (written.c.file_version == latest.c.file_version),
         )
         with held.database.read() as connection:
-            rows = connection.execute(query.order_by(written.c.path))
+            rows = sorted(connection.execute(query), key=lambda row: str(row.path))
             return {
                 row.path: (
                     _unpacked(row.content, f"company-{seat}'s file {row.path}").decode(),

@@ -71,7 +71,8 @@ def test_a_closed_store_is_whole_in_its_files(tmp_path: Path) -> None:
     [
         ("mysql://me:secret@host/db", "cannot be kept at a URL of mysql"),
         ("postgresql://me:secret@host", "names no database"),
-        ("postgresql://me@host/db?password=secret", "a password among its parameters"),
+        ("postgresql://me:secret@host/db", "has a password in it"),
+        ("postgresql://me@host/db?password=secret", "has a password in it"),
         ("postgresql://me:secret@host:port/db", "cannot be read"),
         ("", "is empty"),
         ("sqlite:///", "is empty"),

@@ -54,6 +54,12 @@ def test_status_moves_through_the_table(run: RunStore) -> None:
     assert status.updated_at is not None
 
 
+def test_reasons_may_hold_what_no_text_can(run: RunStore) -> None:
+    lease = run.acquire("host-1", 60)
+    run.set_status(lease, RunState.QUEUED, "zero \0, half \ud800 a pair")
+    assert run.status().reason == "zero \ufffd, half ? a pair"
+
+
 def test_a_run_is_not_completed_by_hand(run: RunStore) -> None:
     lease = samples.start(run)
     with pytest.raises(ValueError, match="last window"):
