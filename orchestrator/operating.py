@@ -17,7 +17,7 @@ from manifests.model import CampaignManifest
 from orchestrator.binding import bound_plan, bound_scenario, execution_limits
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
-from orchestrator.progress import holder_of
+from orchestrator.progress import ProgressReader, holder_of
 from orchestrator.session.recovery import Considered, Recovery
 from orchestrator.store import (
     AttemptKey,
@@ -31,6 +31,11 @@ from orchestrator.store import (
 )
 from orchestrator.supervisor import FreshAttempt
 from orchestrator.tenure import queue_again, tenure_of_run
+
+_ACTS: Final = {
+    DesiredState.PAUSED: ("pause", "pauses"),
+    DesiredState.STOPPED: ("stop", "stops"),
+}
 
 # Twice as long as a host takes to notice what is held.
 _NOTICE_SECONDS: Final = 1.5
@@ -138,15 +143,20 @@ class Operator:
         return Target(self._campaign, run_id, version, seat)
 
     def pause(self, target: Target, reason: str) -> Done:
-        """Let a run, or a company-window and with it its run, rest until somebody resumes it."""
+        """Let a campaign, a run, or a company-window and with it its run, rest until somebody
+        resumes it.
+        """
         return self._hold(target, DesiredState.PAUSED, reason)
 
     def stop(self, target: Target, reason: str) -> Done:
-        """Stop a run, or a company-window and with it its run; it can be resumed."""
+        """Stop a campaign, a run, or a company-window and with it its run; it can be resumed."""
         return self._hold(target, DesiredState.STOPPED, reason)
 
     def resume(self, target: Target, reason: str) -> Done:
-        """Let a run or a company-window go on that was held, or that waits for a person."""
+        """Let a run or a company-window go on that was held, or that waits for a person.
+
+        That person answers for what had paused the campaign's routes, too.
+        """
         assert target.run_id is not None
         run = self._run(target.run_id)
         settled = self._settled(target, run)
@@ -158,6 +168,7 @@ class Operator:
         holds = self._store.holds.of(self._campaign)
         if holds.keep(target.run_id, run.status().world_version):
             return Done(target, "resume", lifted, f"{_subject(target)} is held otherwise, too.")
+        self._store.controls.resolve(self._campaign)
         queued = asyncio.run(queue_again(run, self._lease_seconds))
         if queued and not lifted:
             self._store.holds.record(target, "resume", reason)
@@ -198,14 +209,16 @@ class Operator:
             for place, considered in wanted
             if which.status in (None, considered.standing.status)
         ]
+        player = holder_of(run.status().lease)
+        if player is not None:
+            return _while_played(found, player)
         eligible = [row for row in found if row.eligible]
         if dry_run or not eligible:
             return found
         try:
             self._grant(run, recovery, eligible, reason)
         except LeaseHeld as held:
-            said = f"its run is being played by {shown(held.owner)}: its peers still decide"
-            return [_refused(row, said) if row.eligible else row for row in found]
+            return _while_played(found, shown(held.owner))
         return found
 
     def _grant(self, run: RunStore, recovery: Recovery, rows: list[Retried], reason: str) -> None:
@@ -217,14 +230,32 @@ class Operator:
                 assert row.target.seat is not None
                 recovery.carry_out(lease, row.target.version, row.target.seat, person)
                 self._store.holds.record(row.target, "retry", reason)
+            self._store.controls.resolve(self._campaign)
             if _may_go_on(run, recovery):
                 run.set_status(lease, RunState.QUEUED, "")
         finally:
             run.release(lease)
 
+    def _rest_all(self, target: Target, desired: DesiredState, reason: str) -> Done:
+        act, verb = _ACTS[desired]
+        name, progress = self._campaign, ProgressReader(self._store, self._campaign).read()
+        if progress.finished:
+            said = f"Campaign {name} is completed; there is nothing to {act}."
+            return Done(target, act, False, said)
+        if progress.desired is desired:
+            because = f": {progress.reason}" if progress.reason else ""
+            return Done(target, act, False, f"Campaign {name} is {desired} already{because}.")
+        self._store.catalogue.set_desired(name, desired, reason)
+        if progress.owner is None:
+            said = f"Campaign {name} is {desired}. Nobody was carrying it out."
+            return Done(target, act, True, said)
+        said = f"Campaign {name} {verb}: every run stops at its next window boundary."
+        return Done(target, act, True, said)
+
     def _hold(self, target: Target, desired: DesiredState, reason: str) -> Done:
-        assert target.run_id is not None
-        act = "pause" if desired is DesiredState.PAUSED else "stop"
+        if target.run_id is None:
+            return self._rest_all(target, desired, reason)
+        act, _ = _ACTS[desired]
         run = self._run(target.run_id)
         settled = self._settled(target, run)
         if settled:
@@ -300,8 +331,13 @@ def _row(target: Target, candidate: str, found: Considered) -> Retried:
     )
 
 
-def _refused(row: Retried, reason: str) -> Retried:
-    return replace(row, eligible=False, attempt=None, reason=reason)
+def _while_played(rows: list[Retried], player: str) -> list[Retried]:
+    """The rows of a run that somebody plays: it stops by itself when all have closed."""
+    reason = f"its run is being played by {player}: its peers still decide"
+    return [
+        replace(row, eligible=False, attempt=None, reason=reason) if row.eligible else row
+        for row in rows
+    ]
 
 
 def _subject(target: Target) -> str:

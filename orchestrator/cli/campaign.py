@@ -17,6 +17,13 @@ from orchestrator.cli.output import (
     notice,
     print_json,
 )
+from orchestrator.cli.steering import (
+    DayOption,
+    ReasonOption,
+    RunOption,
+    SeatOption,
+    resumed_below,
+)
 
 if TYPE_CHECKING:
     from orchestrator.progress import CampaignProgress
@@ -53,7 +60,6 @@ DaysOption = Annotated[
         show_default="those of the campaign",
     ),
 ]
-ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")]
 
 
 @app.command()
@@ -88,7 +94,7 @@ def launch(
         definition = definition.model_copy(update={"horizon_days": days})
     planned = plan(definition)
     with created(planned, store) as (opened, name):
-        if opened.catalogue.campaign(name).desired is DesiredState.PAUSED:
+        if opened.catalogue.campaign(name).desired is not DesiredState.RUNNING:
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
         if days is not None:
             notice(f"A short form of {name}, {days} days; its plan hash is its own.")
@@ -98,6 +104,9 @@ def launch(
 @app.command()
 def resume(
     name: NameArgument = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
+    day: DayOption = None,
     store: StoreOption = DEFAULT_STORE,
     reason: ReasonOption = "",
     hosts: HostsOption = None,
@@ -107,7 +116,9 @@ def resume(
 ) -> None:
     """Go on with a campaign that was paused, left, or interrupted, and print its results.
 
-    Runs that were paused or stopped go on as well.
+    Runs that were paused or stopped go on as well, except those that are held
+    themselves: resume these with --run. With --run, nothing is carried out
+    here: the run, or a company-window of it, is let go on.
     """
     from orchestrator.binding import check_package
     from orchestrator.cli.carrying import carry_out
@@ -116,42 +127,24 @@ def resume(
 
     with open_store(store) as opened:
         name = chosen_campaign(opened, name)
+        if run is not None or seat is not None or day is not None:
+            done = resumed_below(opened, name, (run, day, seat), reason)
+            if as_json:
+                print_json(done)
+            return
         progress = ProgressReader(opened, name).read()
         if not progress.finished:
             check_package(opened.catalogue.manifest(name))
             found = opened.catalogue.campaign(name)
             owner = holder(found)
-            if owner is None or found.desired is DesiredState.PAUSED:
+            at_rest = found.desired is not DesiredState.RUNNING
+            if owner is None or at_rest:
                 opened.catalogue.set_desired(name, DesiredState.RUNNING, reason)
-            if owner is not None and found.desired is DesiredState.PAUSED:
+            if owner is not None and at_rest:
                 notice(f"Campaign {name} goes on, carried out by {owner}.")
                 return
             progress = carry_out(opened, name, hosts, address, faults)
         _finish(opened, progress, as_json)
-
-
-@app.command()
-def pause(
-    name: NameArgument = None, store: StoreOption = DEFAULT_STORE, reason: ReasonOption = ""
-) -> None:
-    """Let every run of a campaign stop at its next window boundary, until somebody resumes it."""
-    from orchestrator.progress import ProgressReader
-    from orchestrator.store import DesiredState, open_store
-
-    with open_store(store) as opened:
-        name = chosen_campaign(opened, name)
-        progress = ProgressReader(opened, name).read()
-        if progress.finished:
-            notice(f"Campaign {name} is completed; there is nothing to pause.")
-        elif progress.desired is DesiredState.PAUSED:
-            because = f": {progress.reason}" if progress.reason else ""
-            notice(f"Campaign {name} is paused already{because}.")
-        else:
-            opened.catalogue.set_desired(name, DesiredState.PAUSED, reason)
-            if progress.owner is None:
-                notice(f"Campaign {name} is paused. Nobody was carrying it out.")
-            else:
-                notice(f"Campaign {name} pauses: every run stops at its next window boundary.")
 
 
 @app.command()
@@ -222,7 +215,8 @@ def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
         return
     for run in progress.waiting:
         notice(f"Run {run.planned.run_id} is {run.state}: {run.reason or 'no reason was given'}")
-    state = "paused" if progress.desired == "paused" else "not complete, and nobody carries it out"
+    at_rest = progress.desired in ("paused", "stopped")
+    state = progress.desired if at_rest else "not complete, and nobody carries it out"
     notice(f"Campaign {progress.campaign} is {state}. {how_to_resume(progress.campaign, location)}")
 
 

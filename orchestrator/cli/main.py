@@ -24,6 +24,7 @@ from orchestrator.cli import (
     manifest,
     sessions,
     spending,
+    steering,
     worlds,
 )
 from orchestrator.cli.output import keep_password_apart, notice
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 GROUPS: Final = (
-    *(worlds, experiments, campaign, sessions, evidence, analysis),
+    *(worlds, experiments, campaign, steering, sessions, evidence, analysis),
     *(spending, bundles, manifest, keys, gateway),
 )
 for group in GROUPS:

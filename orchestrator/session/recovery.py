@@ -29,13 +29,14 @@ from orchestrator.session.files import PrivateFiles
 from orchestrator.session.state import SessionState, fold
 from orchestrator.store import (
     SUPERVISOR,
+    AttemptFailure,
     AttemptKey,
     AttemptStore,
+    FreshGrant,
     Lease,
     RunStore,
     SessionStore,
     StoredAttempt,
-    StoredFailure,
 )
 from orchestrator.supervisor import (
     FAILED,
@@ -132,12 +133,12 @@ class Recovery:
             self._attempts.record(lease, _failed(found), self._granted(found, granted_by))
         return found.verdict
 
-    def _granted(self, found: Considered, granted_by: str) -> StoredAttempt | None:
+    def _granted(self, found: Considered, granted_by: str) -> FreshGrant | None:
         if not isinstance(found.verdict, FreshAttempt):
             return None
         assert found.files is not None, "a fresh attempt begins with proven files"
         carried = found.state.use if self._policy == "cumulative-usage" else NOTHING
-        return StoredAttempt(
+        return FreshGrant(
             key=found.key._replace(attempt=found.verdict.number),
             granted_by=granted_by,
             reason=found.verdict.reason,
@@ -231,14 +232,14 @@ def told(verdict: Verdict) -> str:
     return f"No fresh attempt: {verdict.reason}."
 
 
-def _failed(found: Considered) -> StoredFailure:
+def _failed(found: Considered) -> AttemptFailure:
     failure, verdict = found.standing.failure, found.verdict
     assert failure is not None
     if isinstance(verdict, FreshAttempt):
         name = f"fresh attempt {verdict.number}"
     else:
         name = "waits for a person" if isinstance(verdict, WaitForPerson) else "no attempt"
-    return StoredFailure(
+    return AttemptFailure(
         key=found.key,
         ordinal=len(found.bodies) - 1,
         status=failure.status,

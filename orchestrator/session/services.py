@@ -164,7 +164,7 @@ class RunModels:
             self._lease,
             services.workers,
             services.threads,
-            self._desk,
+            self._desk.books,
             self._recovery,
         )
         self._ceos.append(ceo)

@@ -6,7 +6,9 @@ be done; each run has a lease and one writer. Whatever a process knew, the next 
 
 from orchestrator.store.attempts import (
     SUPERVISOR,
+    AttemptFailure,
     AttemptStore,
+    FreshGrant,
     StoredAttempt,
     StoredFailure,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "SUPERVISOR",
     "WHOLE_CAMPAIGN",
     "Act",
+    "AttemptFailure",
     "AttemptKey",
     "AttemptStore",
     "CampaignHolds",
@@ -58,6 +61,7 @@ __all__ = [
     "CompanyWindow",
     "DesiredState",
     "FileVersion",
+    "FreshGrant",
     "Hold",
     "LateReply",
     "Latest",

@@ -26,10 +26,10 @@ SUPERVISOR: Final = "supervisor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFailure:
+class AttemptFailure:
     """A failure of an attempt, and what the supervisor made of it; `ordinal` is that of its event.
 
-    `verdict` is `fresh attempt`, `waits for a person` or `no attempt`.
+    `verdict` is `fresh attempt N`, `waits for a person` or `no attempt`.
     """
 
     key: AttemptKey
@@ -40,11 +40,17 @@ class StoredFailure:
     reason: str
     verdict: str
     verdict_reason: str
-    failed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAttempt:
+class StoredFailure(AttemptFailure):
+    """A failure as it was recorded."""
+
+    failed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshGrant:
     """A fresh attempt, numbered from 1.
 
     `granted_by` is the supervisor or who asked for it. `files_digest` is that of the private files
@@ -58,7 +64,13 @@ class StoredAttempt:
     files_digest: str
     carried: bytes
     archive: bytes
-    granted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAttempt(FreshGrant):
+    """A fresh attempt as it was granted."""
+
+    granted_at: datetime
 
 
 class AttemptStore:
@@ -117,7 +129,7 @@ class AttemptStore:
         return found[-1] if found else None
 
     @repeated
-    def record(self, lease: Lease, failure: StoredFailure, fresh: StoredAttempt | None) -> None:
+    def record(self, lease: Lease, failure: AttemptFailure, fresh: FreshGrant | None) -> None:
         """Store a failure and the fresh attempt that follows it, in one transaction; storing the
         same again does nothing.
 
@@ -132,7 +144,7 @@ class AttemptStore:
                 self._insert_fresh(connection, held, lease, failure, fresh)
 
     def _insert_failure(
-        self, connection: Connection, held: HeldRun, lease: Lease, failure: StoredFailure
+        self, connection: Connection, held: HeldRun, lease: Lease, failure: AttemptFailure
     ) -> None:
         table = failures.c
         there = select(table.number).where(
@@ -165,8 +177,8 @@ class AttemptStore:
         connection: Connection,
         held: HeldRun,
         lease: Lease,
-        failure: StoredFailure,
-        fresh: StoredAttempt,
+        failure: AttemptFailure,
+        fresh: FreshGrant,
     ) -> None:
         key = fresh.key
         subject = f"The window of company-{key.seat} at world version {key.version}"

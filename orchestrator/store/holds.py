@@ -129,7 +129,10 @@ def _place(
 ) -> tuple[Table, dict[str, int], list[ColumnElement[bool]]]:
     """The table that holds the target, and its key there."""
     run = connection.scalar(
-        select(runs.c.run).where(runs.c.campaign == target.campaign, runs.c.run_id == target.run_id)
+        select(runs.c.run)
+        .where(runs.c.campaign == target.campaign, runs.c.run_id == target.run_id)
+        # Of several people who hold one thing at once, each waits for the one before.
+        .with_for_update()
     )
     if run is None:
         raise InputError(f"There is no {target}.")

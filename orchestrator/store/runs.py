@@ -205,8 +205,11 @@ class RunStore:
         if status is RunState.COMPLETED:
             raise ValueError("a run is completed by the commit of its last window")
         of_run = run_states.c.run == held.run
-        found = connection.scalars(select(run_states.c.status).where(of_run)).one()
-        check_run_transition(str(self.key), RunState(found), status)
+        columns = (run_states.c.status, run_states.c.reason)
+        found = connection.execute(select(*columns).where(of_run)).one()
+        check_run_transition(str(self.key), RunState(found.status), status)
+        if (found.status, found.reason) == (status, reason):
+            return
         connection.execute(
             update(run_states)
             .where(of_run)

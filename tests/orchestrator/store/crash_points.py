@@ -25,17 +25,17 @@ from manifests.canonical import digest_bytes
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import (
     WHOLE_CAMPAIGN,
+    AttemptFailure,
     AttemptKey,
     AttemptStore,
     CommitPoint,
     DesiredState,
     FileVersion,
+    FreshGrant,
     Lease,
     RunKey,
     SessionStore,
     Store,
-    StoredAttempt,
-    StoredFailure,
     Target,
     open_store,
 )
@@ -112,7 +112,7 @@ def live_session(sessions: SessionStore, lease: Lease) -> None:
 
 def live_failure(attempts: AttemptStore, lease: Lease) -> None:
     key = AttemptKey(0, 1, 0)
-    failure = StoredFailure(
+    failure = AttemptFailure(
         key=key,
         ordinal=2,
         status=CompanyWindowStatus.TIMEOUT,
@@ -122,7 +122,7 @@ def live_failure(attempts: AttemptStore, lease: Lease) -> None:
         verdict="fresh attempt 1",
         verdict_reason="after timeout",
     )
-    fresh = StoredAttempt(
+    fresh = FreshGrant(
         key=key._replace(attempt=1),
         granted_by="supervisor",
         reason="after timeout",

@@ -1,0 +1,279 @@
+"""Commands that steer a campaign from any shell, and those that say why something does not go on.
+
+They talk to the store; whoever carries the campaign out reacts to what is there.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    Column,
+    JsonOption,
+    NameArgument,
+    StoreOption,
+    chosen_campaign,
+    notice,
+    print_json,
+)
+from orchestrator.lifecycle import CompanyWindowStatus
+
+if TYPE_CHECKING:
+    from orchestrator.store import DesiredState, Store
+
+app = typer.Typer()
+
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="ID", help="Only this run.", show_default="the whole campaign"),
+]
+SeatOption = Annotated[
+    int | None,
+    typer.Option("--seat", min=1, help="Only this company's window.", show_default="the run"),
+]
+DayOption = Annotated[
+    int | None,
+    typer.Option(
+        "--day",
+        min=0,
+        help="The day on which that window opened.",
+        show_default="where the run stands",
+    ),
+]
+
+
+@app.command()
+def pause(
+    name: NameArgument = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
+    day: DayOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Let a campaign, a run, or a company-window rest until somebody resumes it.
+
+    A run stops at its next window boundary, a company-window at its next step;
+    a run one of whose windows rests gives its slot away when the others have
+    closed theirs.
+
+    JSON: campaign, run, world_version, seat, act, changed, said.
+    """
+    from orchestrator.store import DesiredState
+
+    _rest(DesiredState.PAUSED, name, (run, day, seat), store, reason, as_json=as_json)
+
+
+@app.command()
+def stop(
+    name: NameArgument = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
+    day: DayOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Stop a campaign, a run, or a company-window and with it its run.
+
+    What is stopped rests like what is paused, is counted apart, and can be
+    resumed as well.
+
+    JSON: campaign, run, world_version, seat, act, changed, said.
+    """
+    from orchestrator.store import DesiredState
+
+    _rest(DesiredState.STOPPED, name, (run, day, seat), store, reason, as_json=as_json)
+
+
+@app.command()
+def retry(
+    name: NameArgument = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
+    day: DayOption = None,
+    candidate: Annotated[
+        str | None, typer.Option(help="Only windows of this candidate.", show_default="all")
+    ] = None,
+    status: Annotated[
+        CompanyWindowStatus | None, typer.Option(help="Only this status.", show_default="all")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what is eligible, and why the rest is not.")
+    ] = False,
+    store: StoreOption = DEFAULT_STORE,
+    reason: ReasonOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Give failed company-windows a fresh attempt: one, some, or all that may have one.
+
+    A window may have three at most, whatever it failed by. Who retries
+    answers for what had to be put right, such as a key. Runs go back to the
+    queue when none of their windows waits for a person any more.
+
+    JSON: campaign, dry_run, windows: each with run, world_version, seat,
+    candidate, status, eligible, attempt, reason.
+    """
+    from orchestrator.operating import Operator, Which
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        campaign = chosen_campaign(opened, name)
+        operator = Operator(opened, campaign)
+        version = None if day is None else operator.target(run, day, seat).version
+        which = Which(run, version, seat, candidate, status)
+        rows = operator.retry(which, reason, dry_run=dry_run)
+    if as_json:
+        windows = [row.to_json() for row in rows]
+        print_json({"campaign": campaign, "dry_run": dry_run, "windows": windows})
+        return
+    eligible = sum(row.eligible for row in rows)
+    what = "may have" if dry_run else "got"
+    _table(
+        f"{eligible} of {len(rows)} windows {what} a fresh attempt",
+        ["run", "version", "seat", "candidate", "status", "attempt", "reason"],
+        [
+            (
+                row.target.run_id,
+                row.target.version,
+                row.target.seat,
+                row.candidate,
+                row.status.value,
+                row.attempt,
+                row.reason,
+            )
+            for row in rows
+        ],
+    )
+
+
+@app.command()
+def why(
+    name: NameArgument = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a campaign and its runs, one run, or one company is waiting for.
+
+    JSON: campaign, answers: each with subject, state, waits_for (nothing,
+    person, command, slot, runs, provider, back-off, seal, settlement), reason.
+    """
+    from manifests.errors import InputError
+    from orchestrator.progress import ProgressReader
+    from orchestrator.store import open_store
+    from orchestrator.waiting import run_of, why_campaign, why_run, why_seat
+
+    if seat is not None and run is None:
+        raise InputError("A company needs its run.", "Name it with --run.")
+    with open_store(store) as opened:
+        campaign = chosen_campaign(opened, name)
+        progress = ProgressReader(opened, campaign).read()
+        if run is None:
+            answers = why_campaign(progress, opened.controls.pauses(campaign))
+        elif seat is None:
+            answers = [why_run(progress, run_of(progress, run))]
+        else:
+            answers = [why_seat(progress, run, seat)]
+    if as_json:
+        print_json({"campaign": campaign, "answers": [answer.to_json() for answer in answers]})
+        return
+    _table(
+        f"What {campaign} waits for",
+        ["what", "state", "waits for", "because"],
+        [(each.subject, each.state, each.waits_for, each.reason) for each in answers],
+    )
+
+
+@app.command()
+def failures(
+    name: NameArgument = None,
+    run: RunOption = None,
+    seat: Annotated[
+        int | None, typer.Option("--seat", min=1, help="Only this seat.", show_default="all")
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """List every failure, every fresh attempt, and every rest of a campaign's runs, as they came.
+
+    JSON: campaign, history: each with at, run, kind (failure, fresh attempt,
+    paused, stopped, queued, running), world_version, seat, attempt, status,
+    cause, reason, followed_by.
+    """
+    from orchestrator.history import history
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        campaign = chosen_campaign(opened, name)
+        entries = [entry for entry in history(opened, campaign, run) if seat in (None, entry.seat)]
+    if as_json:
+        print_json({"campaign": campaign, "history": [entry.to_json() for entry in entries]})
+        return
+    _table(
+        f"History of {campaign}: {len(entries)} entries",
+        ["at (UTC)", "run", "version", "seat", "attempt", "what", "reason", "followed by"],
+        [
+            (
+                f"{entry.at:%m-%d %H:%M:%S}",
+                entry.run_id,
+                entry.version,
+                entry.seat,
+                entry.attempt,
+                entry.status or entry.kind,
+                entry.reason,
+                entry.followed_by,
+            )
+            for entry in entries
+        ],
+    )
+
+
+def _rest(
+    desired: "DesiredState",
+    name: str | None,
+    place: tuple[str | None, int | None, int | None],
+    location: str,
+    reason: str,
+    *,
+    as_json: bool,
+) -> None:
+    from orchestrator.operating import Operator
+    from orchestrator.store import DesiredState, open_store
+
+    with open_store(location) as opened:
+        campaign = chosen_campaign(opened, name)
+        operator = Operator(opened, campaign)
+        target = operator.target(*place)
+        act = operator.pause if desired is DesiredState.PAUSED else operator.stop
+        done = act(target, reason)
+    if as_json:
+        print_json(done.to_json())
+    else:
+        notice(done.said)
+
+
+def resumed_below(
+    store: "Store", campaign: str, place: tuple[str | None, int | None, int | None], reason: str
+) -> dict[str, Any]:
+    """Resume a run or a company-window; what came of it as plain JSON, which is said, too."""
+    from orchestrator.operating import Operator
+
+    operator = Operator(store, campaign)
+    done = operator.resume(operator.target(*place), reason)
+    notice(done.said)
+    return done.to_json()
+
+
+def _table(title: str, headings: list[str], rows: list[tuple[object, ...]]) -> None:
+    from orchestrator.cli.tables import print_table
+
+    numbers = {"version", "seat", "attempt"}
+    columns: list[Column | str] = [
+        Column(heading, number=True) if heading in numbers else heading for heading in headings
+    ]
+    print_table(title, columns, rows, [])

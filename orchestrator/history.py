@@ -1,0 +1,89 @@
+"""What went wrong in a campaign, and what followed, in order of time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from orchestrator.store import AttemptStore, RunKey, RunStore, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry: a failure of an attempt, a fresh attempt, or a change of a run's status, which has
+    no window.
+    """
+
+    at: datetime
+    run_id: str
+    kind: str
+    version: int | None = None
+    seat: int | None = None
+    attempt: int | None = None
+    status: str = ""
+    cause: str = ""
+    reason: str = ""
+    followed_by: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as plain JSON; `at` in ISO 8601."""
+        return {
+            "at": self.at.isoformat(timespec="milliseconds"),
+            "run": self.run_id,
+            "kind": self.kind,
+            "world_version": self.version,
+            "seat": self.seat,
+            "attempt": self.attempt,
+            "status": self.status,
+            "cause": self.cause,
+            "reason": self.reason,
+            "followed_by": self.followed_by,
+        }
+
+
+def history(store: Store, campaign: str, run_id: str | None = None) -> list[Entry]:
+    """The history of a campaign, or of one of its runs, the oldest first.
+
+    Raises:
+        InputError: no such campaign or run.
+    """
+    keys = [row.key for row in store.catalogue.runs(campaign)]
+    if run_id is not None:
+        keys = [store.catalogue.run(RunKey(campaign, run_id)).key]
+    entries: list[Entry] = []
+    for key in keys:
+        run = store.run(key)
+        try:
+            entries += _of_run(run)
+        finally:
+            run.close()
+    return sorted(entries, key=lambda entry: entry.at)
+
+
+def _of_run(run: RunStore) -> Iterator[Entry]:
+    attempts, run_id = AttemptStore(run), run.key.run_id
+    for failure in attempts.failures():
+        yield Entry(
+            at=failure.failed_at,
+            run_id=run_id,
+            kind="failure",
+            version=failure.key.version,
+            seat=failure.key.seat,
+            attempt=failure.key.attempt,
+            status=failure.status.value,
+            cause=failure.cause,
+            reason=failure.reason,
+            followed_by=f"{failure.verdict}: {failure.verdict_reason}",
+        )
+    for fresh in attempts.fresh():
+        yield Entry(
+            at=fresh.granted_at,
+            run_id=run_id,
+            kind="fresh attempt",
+            version=fresh.key.version,
+            seat=fresh.key.seat,
+            attempt=fresh.key.attempt,
+            reason=f"{fresh.reason}; granted by {fresh.granted_by}",
+        )
+    for change in run.transitions():
+        yield Entry(at=change.at, run_id=run_id, kind=change.status.value, reason=change.reason)

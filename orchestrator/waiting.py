@@ -1,0 +1,150 @@
+"""What a campaign, a run or a company is waiting for. Pure: computed from how the campaign stands.
+
+The answers are few: a person, a command that carries the campaign out, a slot, other runs, a reply
+of a provider or the end of a back-off, a peer's seal, or nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from campaigns.consistency import SEARCH_WINNER
+from engine.decision import company_name
+from manifests.errors import InputError
+from orchestrator.barriers import SeatAtWork
+from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
+from orchestrator.progress import INTERRUPTED, CampaignProgress, RunProgress
+from orchestrator.store import DesiredState, RoutePause
+
+WaitsFor = Literal[
+    "nothing", "person", "command", "slot", "runs", "provider", "back-off", "seal", "settlement"
+]
+
+_WAITING: Final = frozenset({RunState.PLANNED, RunState.QUEUED, INTERRUPTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one thing waits for, and why; `subject` names it."""
+
+    subject: str
+    state: str
+    waits_for: WaitsFor
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain JSON, keys as the fields."""
+        return asdict(self)
+
+
+def why_campaign(progress: CampaignProgress, pauses: Sequence[RoutePause]) -> list[Answer]:
+    """What a campaign, each of its paused routes, and each of its runs that are not completed wait
+    for.
+    """
+    subject, state = f"campaign {progress.campaign}", progress.desired.value
+    answers = [
+        Answer(f"route of {pause.candidate}", "paused", "person", pause.reason) for pause in pauses
+    ]
+    runs = [run for run in progress.runs if run.state != RunState.COMPLETED]
+    if progress.finished:
+        return [Answer(subject, "completed", "nothing", "every run is completed")]
+    if progress.desired is not DesiredState.RUNNING:
+        own = Answer(subject, state, "person", _because(f"it is {state}", progress.reason))
+    elif progress.owner is None:
+        own = Answer(subject, state, "command", "nobody carries it out")
+    else:
+        own = Answer(subject, state, "runs", f"{len(runs)} runs are not completed")
+    return [own, *answers, *(why_run(progress, run) for run in runs)]
+
+
+def why_run(progress: CampaignProgress, run: RunProgress) -> Answer:
+    """What a run waits for."""
+    return Answer(f"run {run.planned.run_id}", run.state, *_of_run(progress, run))
+
+
+def why_seat(progress: CampaignProgress, run_id: str, seat: int) -> Answer:
+    """What a company of a run waits for, in the window where the run stands.
+
+    Raises:
+        InputError: there is no such seat.
+    """
+    run = run_of(progress, run_id)
+    if not 1 <= seat <= len(run.planned.lineup):
+        raise InputError(
+            f"There is no seat {seat} in run {run_id}.",
+            f"Give a seat from 1 to {len(run.planned.lineup)}.",
+        )
+    subject = f"{company_name(seat)} of run {run_id}"
+    if seat in run.exits:
+        return Answer(subject, "bankrupt", "nothing", f"it left on day {run.exits[seat]}")
+    found = next((each for each in run.barrier if each.seat == seat), None)
+    if found is None or run.state != RunState.RUNNING:
+        waits_for, reason = _of_run(progress, run)
+        return Answer(subject, run.state, waits_for, reason)
+    if found.holds:
+        return Answer(subject, found.status.value, _held_by(found), found.doing)
+    others = [company_name(other.seat) for other in run.stragglers]
+    if not others:
+        return Answer(subject, found.status.value, "settlement", "every company has closed")
+    return Answer(subject, found.status.value, "seal", f"{', '.join(others)} still decide")
+
+
+def run_of(progress: CampaignProgress, run_id: str) -> RunProgress:
+    """One run of a campaign. Raises InputError when there is none such."""
+    for run in progress.runs:
+        if run.planned.run_id == run_id:
+            return run
+    raise InputError(
+        f"The campaign {progress.campaign} has no run {run_id}.",
+        f"Its runs: {', '.join(run.planned.run_id for run in progress.runs)}.",
+    )
+
+
+def _of_run(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str]:
+    if run.state == RunState.COMPLETED:
+        return "nothing", "it is completed"
+    if run.state in WAITING_FOR_A_PERSON:
+        return "person", run.reason or "no reason was given"
+    if run.state in _WAITING:
+        return _in_the_queue(progress, run)
+    stragglers = run.stragglers
+    if not stragglers:
+        return "settlement", "every company has closed its window, or decides at once"
+    kinds = {_held_by(seat) for seat in stragglers}
+    told = "; ".join(_told(seat) for seat in stragglers)
+    return kinds.pop() if len(kinds) == 1 else "seal", told
+
+
+def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str]:
+    if progress.desired is not DesiredState.RUNNING:
+        return "person", _because(f"the campaign is {progress.desired}", progress.reason)
+    if progress.owner is None:
+        return "command", "nobody carries the campaign out"
+    missing = list(_missing(progress, run))
+    if missing:
+        return "runs", f"{len(missing)} runs on which it depends are not completed"
+    if SEARCH_WINNER in run.planned.lineup:
+        return "runs", "the winner of the search is not seated yet"
+    active = sum(other.owner is not None for other in progress.runs)
+    return "slot", f"{active} of {progress.slots} slots are in use; earlier seeds go first"
+
+
+def _missing(progress: CampaignProgress, run: RunProgress) -> Iterator[str]:
+    completed = {
+        other.planned.run_id for other in progress.runs if other.state == RunState.COMPLETED
+    }
+    return (name for name in run.planned.depends_on if name not in completed)
+
+
+def _held_by(seat: SeatAtWork) -> WaitsFor:
+    return "provider" if seat.until is None else "back-off"
+
+
+def _told(seat: SeatAtWork) -> str:
+    return (
+        f"{company_name(seat.seat)} ({seat.candidate}), {round(seat.open_seconds)} s: {seat.doing}"
+    )
+
+
+def _because(what: str, reason: str) -> str:
+    return f"{what}: {reason}" if reason else what

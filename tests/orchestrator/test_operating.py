@@ -1,0 +1,319 @@
+"""What people do to campaigns, runs and company-windows, and what they are told
+(runtime.md section 4).
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from manifests.errors import InputError
+from orchestrator.ceos import Closed, Window
+from orchestrator.lifecycle import CompanyWindowStatus, RunState
+from orchestrator.operating import Operator, Which
+from orchestrator.owners import own_name
+from orchestrator.progress import ProgressReader
+from orchestrator.session.events import (
+    Asked,
+    Event,
+    Failed,
+    Halted,
+    WaitBegan,
+    WindowOpened,
+    encode_event,
+    kind_of,
+)
+from orchestrator.session.events import Closed as AttemptClosed
+from orchestrator.session.files import PrivateFiles
+from orchestrator.store import (
+    AttemptKey,
+    AttemptStore,
+    DesiredState,
+    Lease,
+    RunStore,
+    SessionStore,
+    Target,
+)
+from orchestrator.waiting import why_campaign, why_run, why_seat
+from orchestrator.world import StopKind, StopRequest
+from providers.contract import Fault
+from tests.orchestrator.session.attempts import STANDARD
+from tests.orchestrator.trial import NAME, REFERENCE, Trial
+
+W = CompanyWindowStatus
+RUN = Target(NAME, REFERENCE)
+SEAT_2 = Target(NAME, REFERENCE, 1, 2)
+DIGEST = "sha256:" + 64 * "0"
+OPENED = WindowOpened(0.0, DIGEST, DIGEST, "Day 7.", STANDARD, PrivateFiles().digest)
+FAULT = Fault(kind="refused", message="No credit left.", status=402)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    made = Trial.new(tmp_path / "store")
+    with made.store:
+        yield made
+
+
+def operator(trial: Trial) -> Operator:
+    return Operator(trial.store, NAME)
+
+
+def holds(trial: Trial, stop: StopRequest) -> None:
+    """What a host does with what people hold."""
+    found = trial.store.holds.of(NAME)
+    stop.heed(found.runs.get(REFERENCE), found.windows_of(REFERENCE))
+
+
+class Watched:
+    """A CEO that has somebody do something while it decides in one of its windows."""
+
+    identity = "watched"
+
+    def __init__(self, trial: Trial, seat: int, version: int, act: object) -> None:
+        self._ceo, self._version, self._act = trial.ceos()[seat], version, act
+
+    async def decide(self, window: Window) -> Closed:
+        if window.state.version == self._version:
+            self._act()  # type: ignore[operator]
+            if window.stopping():
+                return Closed(W.OPEN, None, "the run is to rest")
+        return await self._ceo.decide(window)
+
+
+@pytest.mark.parametrize(
+    ("desired", "state"),
+    [(DesiredState.PAUSED, RunState.PAUSED), (DesiredState.STOPPED, RunState.STOPPED)],
+)
+def test_a_held_company_window_rests_its_run_and_goes_on_where_it_was(
+    trial: Trial, tmp_path: Path, desired: DesiredState, state: RunState
+) -> None:
+    stop = StopRequest()
+
+    def hold() -> None:
+        act = operator(trial).pause if desired is DesiredState.PAUSED else operator(trial).stop
+        assert act(SEAT_2, "look at it").changed
+        assert not act(SEAT_2, "again").changed
+        holds(trial, stop)
+
+    assert trial.play(REFERENCE, {2: Watched(trial, 2, 1, hold)}, stop) is state
+    status = trial.run().status()
+    assert (status.status, status.world_version) == (state, 1)
+    assert "company-2" in status.reason
+    assert "look at it" in status.reason
+    assert operator(trial).resume(SEAT_2, "seen").changed
+    assert trial.run().status().status is RunState.QUEUED
+    assert not operator(trial).resume(SEAT_2, "again").changed
+    assert trial.play() is RunState.COMPLETED
+    other = Trial.new(tmp_path / "undisturbed")
+    with other.store:
+        other.play()
+        assert trial.digests() == other.digests()
+    acts = [(act.act, act.target, act.reason) for act in trial.store.catalogue.acts(NAME)]
+    assert acts == [
+        ("create", f"campaign {NAME}", ""),
+        ("pause" if state is RunState.PAUSED else "stop", str(SEAT_2), "look at it"),
+        ("resume", str(SEAT_2), "seen"),
+    ]
+
+
+def test_a_held_run_stops_at_its_boundary_and_a_hold_can_be_changed(trial: Trial) -> None:
+    stop = StopRequest()
+    assert operator(trial).pause(RUN, "lunch").changed
+    holds(trial, stop)
+    assert (stop.kind, stop.reason) == (StopKind.PAUSE, "lunch")
+    assert operator(trial).stop(RUN, "for good").changed
+    holds(trial, stop)
+    assert (stop.kind, stop.reason) == (StopKind.STOP, "for good")
+    assert trial.play(stop=stop) is RunState.STOPPED
+    assert operator(trial).resume(RUN, "").changed
+    holds(trial, stop)
+    assert trial.play(stop=stop) is RunState.COMPLETED
+    for act in (operator(trial).pause, operator(trial).stop, operator(trial).resume):
+        done = act(RUN, "")
+        assert (done.changed, done.said) == (False, f"Run {REFERENCE} is completed.")
+
+
+def test_leaving_does_not_take_a_hold_back(trial: Trial) -> None:
+    stop = StopRequest()
+    stop.ask(StopKind.LEAVE, "")
+    operator(trial).stop(RUN, "too dear")
+    holds(trial, stop)
+    assert (stop.kind, stop.reason) == (StopKind.STOP, "too dear")
+
+
+def test_a_campaign_is_stopped_like_it_is_paused(trial: Trial) -> None:
+    stopped = operator(trial).stop(Target(NAME), "budget")
+    assert stopped.changed
+    assert not operator(trial).stop(Target(NAME), "budget").changed
+    assert ProgressReader(trial.store, NAME).read().desired is DesiredState.STOPPED
+
+
+def test_a_target_is_checked(trial: Trial) -> None:
+    target = operator(trial).target
+    assert target(None, None, None) == Target(NAME)
+    assert target(REFERENCE, None, None) == RUN
+    assert target(REFERENCE, 7, 2) == SEAT_2
+    assert target(REFERENCE, None, 2).version == 0
+    for place in ((None, 7, 2), (REFERENCE, 7, None), (REFERENCE, 8, 2), (REFERENCE, 7, 9)):
+        with pytest.raises(InputError):
+            target(*place)
+    with pytest.raises(InputError, match="no run x"):
+        target("x", None, None)
+
+
+def append(run: RunStore, lease: Lease, seat: int, *events: Event, attempt: int = 0) -> None:
+    sessions = SessionStore(run)
+    for ordinal, event in enumerate(events):
+        key = AttemptKey(0, seat, attempt)
+        sessions.append(lease, key, ordinal, kind_of(event), encode_event(event), None)
+
+
+def begun(trial: Trial, owner: str = "a test") -> tuple[RunStore, Lease]:
+    """The run at work in its first window."""
+    run = trial.run()
+    lease = run.acquire(owner, 600)
+    stop = StopRequest()
+
+    class Leaving:
+        identity = "leaving"
+
+        async def decide(self, window: Window) -> Closed:
+            del window
+            stop.ask(StopKind.LEAVE, "")
+            return Closed(W.OPEN, None, "")
+
+    asyncio.run(trial.world(lease, REFERENCE, {1: Leaving()}, stop).play())
+    return run, lease
+
+
+def failed_run(trial: Trial) -> RunStore:
+    """A run that drained: one sealed, one was refused, one used up its reply."""
+    run, lease = begun(trial)
+    asked = Asked(0.1, 1, DIGEST, 1_000)
+    append(run, lease, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
+    append(run, lease, 2, OPENED, asked, Failed(1.0, 1, FAULT), Halted(1.0, "402", "refused", True))
+    append(run, lease, 3, OPENED, AttemptClosed(9.0, W.BUDGET_EXHAUSTED, "all replies are used"))
+    run.set_status(lease, RunState.STOPPED, "company-2: no credit")
+    run.release(lease)
+    return run
+
+
+def test_a_dry_run_says_what_is_eligible_and_why_the_rest_is_not(trial: Trial) -> None:
+    failed_run(trial)
+    rows = operator(trial).retry(Which(), "", dry_run=True)
+    assert [(row.target.seat, row.eligible, row.attempt) for row in rows] == [
+        (1, False, None),
+        (2, True, 1),
+        (3, False, None),
+    ]
+    assert [row.reason for row in rows] == [
+        "it is sealed",
+        "402",
+        "its allowance is spent, which no fresh attempt follows",
+    ]
+    assert AttemptStore(trial.run()).fresh() == []
+    assert [act.act for act in trial.store.catalogue.acts(NAME)] == ["create"]
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        Which(),
+        Which(run_id=REFERENCE, version=0, seat=2),
+        Which(candidate="bob"),
+        Which(status=W.PROVIDER_ERROR),
+    ],
+)
+def test_a_retry_by_any_filter_queues_the_run_and_is_recorded_once(
+    trial: Trial, which: Which
+) -> None:
+    failed_run(trial)
+    trial.store.controls.pause(NAME, "bob", "refused", "402")
+    operator(trial).retry(which, "paid the bill", dry_run=False)
+    again = operator(trial).retry(which, "paid the bill", dry_run=False)
+    assert not any(row.eligible for row in again)
+    (fresh,) = AttemptStore(trial.run()).fresh()
+    assert fresh.key == AttemptKey(0, 2, 1)
+    assert "@" in fresh.granted_by
+    assert trial.run().status().status is RunState.QUEUED
+    assert trial.store.controls.pauses(NAME) == [], "who retries answers for the route, too"
+    acts = [(act.act, act.reason) for act in trial.store.catalogue.acts(NAME)]
+    assert acts == [("create", ""), ("retry", "paid the bill")]
+
+
+@pytest.mark.parametrize("which", [Which(candidate="ada"), Which(seat=3), Which(status=W.TIMEOUT)])
+def test_a_filter_that_fits_nothing_changes_nothing(trial: Trial, which: Which) -> None:
+    failed_run(trial)
+    assert not any(row.eligible for row in operator(trial).retry(which, "", dry_run=False))
+    assert trial.run().status().status is RunState.STOPPED
+
+
+def test_a_run_whose_other_window_waits_for_a_person_stays_stopped(trial: Trial) -> None:
+    run, lease = begun(trial)
+    for seat in (1, 2):
+        asked = Asked(0.1, 1, DIGEST, 1_000)
+        halt = Halted(1.0, "402", "refused", needs_person=True)
+        append(run, lease, seat, OPENED, asked, Failed(1.0, 1, FAULT), halt)
+    run.set_status(lease, RunState.STOPPED, "both")
+    run.release(lease)
+    operator(trial).retry(Which(seat=1), "", dry_run=False)
+    assert run.status().status is RunState.STOPPED
+    operator(trial).retry(Which(seat=2), "", dry_run=False)
+    assert run.status().status is RunState.QUEUED
+
+
+def test_what_is_being_played_is_not_retried(trial: Trial) -> None:
+    run, lease = begun(trial, own_name())
+    append(run, lease, 1, OPENED, Asked(0.1, 1, DIGEST, 1_000))
+    halt = Halted(1.0, "402", "refused", needs_person=True)
+    append(run, lease, 2, OPENED, Asked(0.1, 1, DIGEST, 1_000), Failed(1.0, 1, FAULT), halt)
+    rows = operator(trial).retry(Which(), "", dry_run=False)
+    assert [(row.target.seat, row.eligible) for row in rows] == [(1, False), (2, False)]
+    assert rows[0].reason == "it is being decided"
+    assert "being played" in rows[1].reason
+
+
+def test_why_tells_who_holds_the_barrier_and_what_a_sealed_company_waits_for(trial: Trial) -> None:
+    lease = trial.store.catalogue.acquire_campaign(NAME, own_name(), 600)
+    run, playing = begun(trial, own_name())
+    append(run, playing, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
+    asked = Asked(0.1, 1, DIGEST, 1_000)
+    append(run, playing, 2, OPENED, asked)
+    wait = WaitBegan(1.0, 1_700_000_000.0, 30.0, "busy")
+    append(run, playing, 3, OPENED, asked, Failed(1.0, 1, FAULT), wait)
+    progress = ProgressReader(trial.store, NAME).read()
+    found = progress.runs[0]
+    assert {seat.seat for seat in found.stragglers} == {2, 3}
+    assert why_run(progress, found).waits_for == "seal"
+    sealed, asking, backing = (why_seat(progress, REFERENCE, seat) for seat in (1, 2, 3))
+    assert (sealed.waits_for, sealed.reason) == ("seal", "company-2, company-3 still decide")
+    assert (asking.waits_for, asking.reason) == ("provider", "waiting for a reply of its model")
+    assert backing.waits_for == "back-off"
+    assert "until 2023-11-14 22:13:50 UTC: busy" in backing.reason
+    answers = {each.subject: each for each in why_campaign(progress, [])}
+    queued = answers["run trial-s29-reference"]
+    assert (queued.waits_for, queued.reason.partition(";")[0]) == (
+        "slot",
+        "1 of 30 slots are in use",
+    )
+    trial.store.catalogue.release(lease)
+
+
+def test_why_tells_of_people_and_of_nobody(trial: Trial) -> None:
+    failed_run(trial)
+    trial.store.controls.pause(NAME, "bob", "refused", "402")
+    reader = ProgressReader(trial.store, NAME)
+    answers = why_campaign(reader.read(), trial.store.controls.pauses(NAME))
+    assert [(each.subject, each.waits_for) for each in answers[:4]] == [
+        (f"campaign {NAME}", "command"),
+        ("route of bob", "person"),
+        (f"run {REFERENCE}", "person"),
+        ("run trial-s11-without-ada", "command"),
+    ]
+    assert answers[2].reason == "company-2: no credit"
+    trial.store.catalogue.set_desired(NAME, DesiredState.PAUSED, "lunch")
+    paused = why_campaign(reader.read(), [])
+    assert {each.waits_for for each in paused} == {"person"}
+    assert paused[0].reason == "it is paused: lunch"
