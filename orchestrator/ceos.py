@@ -5,6 +5,7 @@ answer at once; they seal through the world's one gateway like any other (interf
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol, Self
 
 from engine.decision import CompanyDecision
@@ -14,6 +15,7 @@ from engine.records import ActionReceipt
 from engine.state import WorldState
 from manifests.errors import InputError
 from manifests.model import CampaignManifest, Candidate, ModelCandidate, PolicyCandidate
+from orchestrator.deliberation import Deliberation
 from orchestrator.lifecycle import CompanyWindowStatus
 
 
@@ -54,26 +56,27 @@ class Ceo(Protocol):
 
 
 class PolicyCeo:
-    """A CEO without a model: a policy's decision, sealed."""
+    """A CEO without a model: a policy's decision, sealed. The policies of a run share the thread of
+    one deliberation.
+    """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, deliberation: Deliberation | None = None) -> None:
         self._policy = policy
+        self._deliberation = deliberation or Deliberation()
         self.identity = policy.identity
 
     @classmethod
-    def of(cls, candidate: PolicyCandidate) -> Self:
+    def of(cls, candidate: PolicyCandidate, deliberation: Deliberation | None = None) -> Self:
         """The policy that the manifest names, with its parameters. Raises InputError."""
-        return cls(make_policy(candidate.policy, candidate.parameters))
+        return cls(make_policy(candidate.policy, candidate.parameters), deliberation)
 
     async def decide(self, window: Window) -> Closed:
-        """The policy's decision; what the policy raises is raised as an ordinary exception."""
-        try:
-            decision = self._policy.decide(window.observation)
-        except Exception:
-            raise
-        except BaseException as error:
-            # Such as SystemExit: it would end the host, and with it the runs of others.
-            raise RuntimeError(f"the policy raised {error!r}") from error
+        """The policy's decision; raises what the policy raises, as an ordinary exception.
+
+        Raises:
+            TimeoutError: the policy takes too long. TypeError: what it decides is no decision.
+        """
+        decision = await self._deliberation.on(partial(self._policy.decide, window.observation))
         if not isinstance(decision, CompanyDecision):
             raise TypeError(
                 f"the policy decided a {type(decision).__name__}, not a CompanyDecision"
@@ -94,14 +97,19 @@ ModelSeating = Callable[[ModelCandidate, int], Ceo]
 """Seats a model; there are models only where a run is owned."""
 
 
-def ceo_of(candidate: Candidate, seat: int, seat_model: ModelSeating) -> Ceo:
-    """The CEO that a candidate is in a seat.
+def ceo_of(
+    candidate: Candidate,
+    seat: int,
+    seat_model: ModelSeating,
+    deliberation: Deliberation | None = None,
+) -> Ceo:
+    """The CEO that a candidate is in a seat; a policy thinks in that deliberation.
 
     Raises:
         InputError: the candidate cannot sit in a seat of this version, or its policy is not usable.
     """
     if isinstance(candidate, PolicyCandidate):
-        return PolicyCeo.of(candidate)
+        return PolicyCeo.of(candidate, deliberation)
     if isinstance(candidate, ModelCandidate):
         return seat_model(candidate, seat)
     raise InputError(
@@ -119,6 +127,8 @@ def seated(
         candidate.id: candidate
         for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines)
     }
+    deliberation = Deliberation()
     return {
-        seat: ceo_of(known[name], seat, seat_model) for seat, name in enumerate(lineup, start=1)
+        seat: ceo_of(known[name], seat, seat_model, deliberation)
+        for seat, name in enumerate(lineup, start=1)
     }

@@ -7,27 +7,26 @@ can pause and resume without Ray. It knows nothing that the store lacks, except 
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
-
-import ray
-from ray.exceptions import RayActorError
 
 from campaigns.analysis.rule_search import rule_search
 from campaigns.plan import resolve
 from manifests.errors import ArenaError, IntegrityError
-from orchestrator.actors.host import Host, RunEnd
+from orchestrator.actors.host import RunEnd
+from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
 from orchestrator.binding import bound_plan, execution_limits
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.scheduler import (
+    WAITING_FOR_A_SLOT,
     RunView,
     runs_to_resolve,
     runs_to_start,
 )
 from orchestrator.store import DesiredState, RunKey, RunStore, open_store
-from orchestrator.tenure import Tenure, queue_again
-from orchestrator.world import StopKind
+from orchestrator.suspicion import Standing, Suspicion
+from orchestrator.tenure import Tenure, queue_again, tenure_of_run
+from orchestrator.world import StopKind, explained, put_to_rest
 
 _STOP: Final[Mapping[DesiredState, StopKind]] = {
     DesiredState.PAUSED: StopKind.PAUSE,
@@ -40,11 +39,8 @@ _LOOK_SECONDS: Final = 0.5
 # How long runs may take to come to a boundary when the scheduler itself cannot go on.
 _ABANDON_SECONDS: Final = 10.0
 
-# Deaths of hosts in a row, without a window settled in between, after which a person must look.
-_MOST_DEATHS: Final = 6
-
-# Calls that are no runs: questions and requests to stop.
-_CONTROL_CALLS: Final = 8
+# Hosts in a row that could not even be started, after which a person must look.
+_MOST_STILLBORN: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +64,15 @@ class CampaignScheduler:
         manifest = self._catalogue.manifest(campaign)
         self._plan = bound_plan(manifest)
         self._limits = execution_limits(manifest)
-        self._hosts = _Hosts(location, campaign, hosts, self._limits.max_active_runs)
+        self._hosts = Hosts(
+            location, campaign, hosts, self._limits.max_active_runs, self._limits.lease_seconds
+        )
+        self._suspicion = Suspicion()
         self._views: dict[str, RunView] = {}
-        self._calls: dict[str, asyncio.Task[RunEnd | None]] = {}
+        self._calls: dict[str, asyncio.Task[RunEnd]] = {}
         self._troubles: list[str] = []
         self._left = asyncio.Event()
         self._last_act = 0
-        self._deaths_seen = 0
-        self._barren_deaths = 0
-        self._windows_at_death = -1
 
     async def carry_out(self, requeue: bool) -> CampaignEnd:
         """Play all runs that can be played; returns when none is active and none can start.
@@ -100,6 +96,8 @@ class CampaignScheduler:
         except ArenaError:
             await self._abandon()
             raise
+        finally:
+            self._hosts.close()
 
     async def leave(self) -> None:
         """Let all runs stop at their next boundary, in no other state, and come to an end."""
@@ -112,6 +110,7 @@ class CampaignScheduler:
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
         if requeue:
             await self._requeue()
+        await self._hosts.start()
         pausing: StopKind | None = None
         while True:
             wish = self._catalogue.campaign(self._campaign)
@@ -158,7 +157,47 @@ class CampaignScheduler:
             list(self._views.values()), self._calls.keys(), self._limits.max_active_runs
         )
         for run_id in ready:
-            self._calls[run_id] = asyncio.create_task(self._hosts.play(run_id))
+            self._calls[run_id] = asyncio.create_task(self._play(run_id))
+
+    async def _play(self, run_id: str) -> RunEnd:
+        alone = self._suspicion.standing(run_id) is Standing.SUSPECTED
+        try:
+            found = await (self._hosts.play_alone if alone else self._hosts.play)(run_id)
+        except TaskFailed as failure:
+            return await self._stopped(run_id, str(failure))
+        if isinstance(found, RunEnd):
+            return found
+        return await self._bereft(run_id, found, alone)
+
+    async def _bereft(self, run_id: str, death: HostDeath, alone: bool) -> RunEnd:
+        """A run whose host died under it: it goes on elsewhere, unless the death was its fault."""
+        status = await asyncio.to_thread(self._run(run_id).status)
+        if death.started and status.status is not RunState.COMPLETED:
+            standing = self._suspicion.died(run_id, status.world_version, alone)
+            if standing is Standing.GUILTY:
+                return await self._stopped(
+                    run_id,
+                    f"its host died {self._suspicion.deaths(run_id)} times at world version "
+                    f"{status.world_version}, the last time with no other run on it: {death.cause}",
+                )
+        return RunEnd(run_id, status.status)
+
+    async def _stopped(self, run_id: str, reason: str) -> RunEnd:
+        """Stop a run in the place of a host that could not."""
+        run = self._run(run_id)
+        self._suspicion.acquit(run_id)
+        try:
+            lease = await tenure_of_run(run, self._limits.lease_seconds).take(lambda: True)
+            assert lease is not None
+            found = (await asyncio.to_thread(run.status)).status
+            if found not in WAITING_FOR_A_SLOT:
+                await asyncio.to_thread(run.release, lease)
+                return RunEnd(run_id, found)
+            await asyncio.to_thread(put_to_rest, run, lease, RunState.STOPPED, reason)
+            await asyncio.to_thread(run.release, lease)
+        except ArenaError as error:
+            return RunEnd(run_id, RunState.STOPPED, f"{reason} ({explained(error)})")
+        return RunEnd(run_id, RunState.STOPPED)
 
     async def _some_call_ended(self) -> None:
         left = asyncio.create_task(self._left.wait())
@@ -170,29 +209,28 @@ class CampaignScheduler:
         ended = [run_id for run_id, call in self._calls.items() if call.done()]
         for run_id in ended:
             end = self._calls.pop(run_id).result()
-            if end is not None and end.trouble:
+            if end.trouble:
                 self._troubles.append(f"Run {run_id}: {end.trouble}")
                 state = end.state
             else:
                 # A person may have let it go on before this was noticed.
                 state = self._run(run_id).status().status
             self._views[run_id] = replace(self._views[run_id], state=state)
-        if self._hosts.deaths > self._deaths_seen:
-            self._look_at_deaths()
-
-    def _look_at_deaths(self) -> None:
-        """After a host died: whether anything was settled since the last one did."""
-        died, self._deaths_seen = self._hosts.deaths - self._deaths_seen, self._hosts.deaths
-        windows = sum(found.world_version for found in self._store.statuses(self._campaign))
-        self._barren_deaths = died + (
-            0 if windows > self._windows_at_death else self._barren_deaths
-        )
-        self._windows_at_death = windows
-        if self._barren_deaths >= _MOST_DEATHS:
+        await self._acquit()
+        if self._hosts.stillborn >= _MOST_STILLBORN and not self._troubles:
             self._troubles.append(
-                f"Hosts died {self._barren_deaths} times without settling a window. Look for what "
-                "ends them: memory, a limit of the system, or a policy."
+                f"{self._hosts.stillborn} hosts in a row could not be started: "
+                f"{self._hosts.last_cause}"
             )
+
+    async def _acquit(self) -> None:
+        """Let suspected runs that settled a window return to the others."""
+        for run_id in self._calls:
+            if self._suspicion.standing(run_id) is not Standing.SUSPECTED:
+                continue
+            version = (await asyncio.to_thread(self._run(run_id).status)).world_version
+            if self._suspicion.progressed(run_id, version):
+                await self._hosts.stop(StopKind.LEAVE, "", run_id)
 
     async def _requeue(self) -> None:
         """Put every run that waits for a person back into the queue, unless it is held itself.
@@ -229,57 +267,3 @@ class CampaignScheduler:
 
     def _run(self, run_id: str) -> RunStore:
         return self._store.run(RunKey(self._campaign, run_id))
-
-
-class _Hosts:
-    """The hosts of one campaign, made when there are runs for them.
-
-    A run goes to the host that has fewest; a dead host is replaced.
-    """
-
-    def __init__(self, location: str, campaign: str, count: int, limit: int) -> None:
-        self._place = (location, campaign)
-        self._remote: Any = ray.remote(Host)
-        self._count = count
-        self._options: Mapping[str, Any] = {
-            "num_cpus": 0,
-            "max_concurrency": limit + _CONTROL_CALLS,
-            # Ray must neither revive a host nor repeat a call: the store decides what runs again.
-            "max_restarts": 0,
-            "max_task_retries": 0,
-            "scheduling_strategy": "SPREAD",
-        }
-        self._actors: list[Any] = []
-        self._load: list[int] = []
-        self.deaths = 0
-
-    async def play(self, run_id: str) -> RunEnd | None:
-        """How the run ended on one of the hosts, or None when that host died with it."""
-        if len(self._actors) < self._count:
-            self._actors.append(self._made())
-            self._load.append(0)
-        place = self._load.index(min(self._load))
-        actor = self._actors[place]
-        self._load[place] += 1
-        try:
-            end: RunEnd = await actor.play.remote(run_id)
-            return end
-        except RayActorError:
-            if self._actors[place] is actor:
-                self._actors[place] = self._made()
-                self.deaths += 1
-                # Ray may call dead what it only cannot reach.
-                ray.kill(actor)
-            return None
-        finally:
-            self._load[place] -= 1
-
-    async def stop(self, kind: StopKind, reason: str) -> None:
-        """Ask all worlds of all hosts to stop at their next boundary."""
-        for actor in self._actors:
-            # Whoever plays on a host that dies hears of it.
-            with suppress(RayActorError):
-                await actor.stop.remote(kind, reason)
-
-    def _made(self) -> Any:
-        return self._remote.options(**self._options).remote(*self._place)
