@@ -9,6 +9,7 @@ of capacity (market.md section 1).
 from __future__ import annotations
 
 import json
+import math
 from functools import cached_property
 from importlib import resources
 from itertools import pairwise
@@ -33,14 +34,26 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-
 # Canonical JSON, and so the digest, carries integers exactly up to here.
 _LARGEST = 2**53 - 1
 Cents = Annotated[int, Field(ge=0, le=_LARGEST)]
-Units = Annotated[int, Field(ge=0, le=_LARGEST)]
+# A thousand million units at ten million dollars each are still a signed 64-bit number of cents.
+CentsPerUnit = Annotated[int, Field(ge=0, le=10**9)]
+Units = Annotated[int, Field(ge=0, le=10**9)]
+TenderUnits = Annotated[int, Field(ge=1, le=10**7)]
 Days = Annotated[int, Field(ge=1, le=_LARGEST)]
 AtLeastOne = Annotated[int, Field(ge=1, le=_LARGEST)]
 BasisPoints = Annotated[int, Field(ge=0, le=10_000)]
-Nonnegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
+# No rule leaves the range of floating-point numbers within these bounds.
+Real = Annotated[float, Field(ge=-1e6, le=1e6)]
+Nonnegative = Annotated[float, Field(ge=0, le=1e6)]
+Positive = Annotated[float, Field(gt=0, le=1e6)]
+Factor = Annotated[float, Field(gt=0, le=100)]
+Rate = Annotated[float, Field(ge=0, le=100)]
+Exponent = Annotated[float, Field(gt=0, le=4)]
+LogDeviation = Annotated[float, Field(ge=0, le=5)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
+
+_MOST_BUYERS = 10**9
+"""Of one day, at the best of times; their units are drawn one distribution at a time."""
 
 _REMEDY = "`ceo-arena scenario show` prints a complete scenario to start from."
 
@@ -52,11 +65,11 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 class Macro:
     """Mean-reverting macro index m (section 2)."""
 
-    mean: Positive
+    mean: Factor
     reversion: Share
-    volatility: Nonnegative
-    floor: Positive
-    response_floor: Positive
+    volatility: Rate
+    floor: Factor
+    response_floor: Factor
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -64,12 +77,12 @@ class Phase:
     """One market phase z; ``mix`` is omega_hz by segment (section 2)."""
 
     id: Identifier
-    demand: Positive
+    demand: Factor
     mix: dict[Identifier, Positive]
     price_weight: Positive
     quality_weight: Positive
     service_weight: Positive
-    quality_shift: float
+    quality_shift: Real
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -96,19 +109,19 @@ class Segment:
     id: Identifier
     label: str
     baseline_demand: Positive
-    reference_price_cents: AtLeastOne
+    reference_price_cents: Annotated[int, Field(ge=1, le=10**9)]
     price_weight: Positive
     quality_weight: Nonnegative
     service_weight: Nonnegative
     awareness_weight: Nonnegative
     loyalty_weight: Nonnegative
-    outside_utility: float
+    outside_utility: Real
     expected_quality: Positive
     service_target_days: Positive
     seasonal_amplitude: Annotated[float, Field(ge=0, lt=1)]
-    seasonal_period_days: Positive
-    macro_sensitivity: Nonnegative
-    product_match: dict[Identifier, float]
+    seasonal_period_days: Annotated[float, Field(ge=0.001, le=1e6)]
+    macro_sensitivity: Rate
+    product_match: dict[Identifier, Real]
     channel_effect: dict[Identifier, Nonnegative]
 
 
@@ -118,10 +131,10 @@ class Product:
 
     id: Identifier
     base_quality: Positive
-    initial_price_cents: Cents
-    purchase_cost_cents: AtLeastOne
-    liquidation_value_cents: Cents
-    holding_cost_cents: Cents
+    initial_price_cents: CentsPerUnit
+    purchase_cost_cents: Annotated[int, Field(ge=1, le=10**9)]
+    liquidation_value_cents: CentsPerUnit
+    holding_cost_cents: CentsPerUnit
     initial_stock: Units
     initial_reorder_target: Units
     procurement_days: Days
@@ -153,7 +166,7 @@ class Advertising:
     """Impact, shared attention and goodwill (section 4)."""
 
     base_cents: AtLeastOne
-    exponent: Positive
+    exponent: Exponent
     outside_attention: Positive
     goodwill_decay: Share
     attention_gain: Nonnegative
@@ -165,7 +178,7 @@ class Advertising:
 class Knowledge:
     """Development spend to knowledge to quality (section 4)."""
 
-    development_yield: Positive
+    development_yield: Factor
     maturation_days: Days
     depreciation: Share
     quality_gain: Nonnegative
@@ -186,8 +199,8 @@ class Innovation:
     """Innovation projects; ``max_pending`` null means no limit (section 4)."""
 
     tiers: tuple[InnovationTier, ...]
-    duration_log_sd: Nonnegative
-    gain_log_sd: Nonnegative
+    duration_log_sd: LogDeviation
+    gain_log_sd: LogDeviation
     max_pending: AtLeastOne | None
 
 
@@ -206,11 +219,11 @@ class Tenders:
     interval_days: Days
     bidding_days: Days
     delivery_days: Days
-    size_units: AtLeastOne
+    size_units: TenderUnits
     minimum_share: Share
     maximum_share: Share
     quality_margin: Nonnegative
-    reservation_markup: Positive
+    reservation_markup: Factor
     penalty_basis_points: BasisPoints
 
 
@@ -223,9 +236,9 @@ class Service:
     reliability_scale_cents: AtLeastOne
     utilization_knee: Nonnegative
     utilization_factor: Nonnegative
-    failure_cost_cents: Cents
-    ticket_rate: Nonnegative
-    tickets_per_failure: Nonnegative
+    failure_cost_cents: CentsPerUnit
+    ticket_rate: Rate
+    tickets_per_failure: Rate
     support_tickets: Nonnegative
     support_base_cents: AtLeastOne
     price_penalty: Nonnegative
@@ -242,7 +255,7 @@ class ResearchLevel:
 
     cost_cents: Cents
     delay_days: Days
-    log_sd: Positive
+    log_sd: Annotated[float, Field(gt=0, le=5)]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -251,11 +264,11 @@ class Information:
 
     research_levels: tuple[ResearchLevel, ...]
     signal_delay_days: Days
-    prior_variation: Positive
+    prior_variation: Factor
     quality_prior_mean: Positive
     quality_prior_variance: Positive
-    belief_drift: Nonnegative
-    denominator_floor: Positive
+    belief_drift: Rate
+    denominator_floor: Annotated[float, Field(gt=0, le=1)]
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -301,6 +314,7 @@ class Scenario:
             _same_keys(f"segments.{segment.id}.channel_effect", segment.channel_effect, channels)
         self._consistent_expectations()
         self._consistent_ladders()
+        self._consistent_magnitudes()
         return self
 
     def _consistent_expectations(self) -> None:
@@ -326,6 +340,28 @@ class Scenario:
             raise ValueError("tenders.minimum_share: may not exceed maximum_share")
         if self.service.failure_floor > self.service.failure_base:
             raise ValueError("service.failure_floor: may not exceed failure_base")
+
+    def _consistent_magnitudes(self) -> None:
+        if self.initial_value_cents > _LARGEST:
+            raise ValueError(
+                f"initial_cash_cents: with the initial stock at its liquidation value it is beyond "
+                f"{_LARGEST} cents"
+            )
+        macro = self.macro
+        # No path comes this high: the sum of all shocks, without reversion, at eight deviations.
+        peak = max(macro.mean, macro.floor)
+        peak += 8.0 * macro.volatility * math.sqrt(self.horizon_days)
+        buyers = sum(
+            segment.baseline_demand
+            * max(macro.response_floor, 1 + segment.macro_sensitivity * peak)
+            for segment in self.segments
+        )
+        buyers *= 2.0 * max(phase.demand for phase in self.phases.states)
+        if buyers > _MOST_BUYERS:
+            raise ValueError(
+                f"segments: up to {buyers:.1e} purchases a day could be considered, more than "
+                f"{_MOST_BUYERS:,}; lower baseline_demand, the demand of a phase, or macro's reach"
+            )
 
     @cached_property
     def digest(self) -> str:
