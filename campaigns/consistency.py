@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from campaigns.problems import Location, Problem, listed, shown, suggestion
+from campaigns.size import oversizes
 
 # How many seats a message lists at most.
 LISTED_SEATS: Final = 12
@@ -30,6 +31,7 @@ def inconsistencies(data: Table) -> list[Problem]:
         *_players(candidates),
         *_seeds(data, groups),
         *_doubled_lineups(data, groups),
+        *oversizes(data),
     ]
     if len(candidates) != len(_items(data.get("candidates"))) or not candidates:
         # Without readable candidates nothing more can be said about seats and baselines.

@@ -51,7 +51,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     name = source_name(path)
     try:
-        return tomllib.loads(path.read_bytes().decode())
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(

@@ -59,6 +59,18 @@ WRONG: dict[str, tuple[Edit, list[str]]] = {
         lambda data: data["candidates"][0].pop("id"),
         ["candidates[0].id: is missing", "Write id as"],
     ),
+    "more repeats than anybody can run": (
+        lambda data: data.update(repeats=2**53 - 1),
+        ["repeats: makes", "a campaign may have 100,000"],
+    ),
+    "more seeds than anybody can run": (
+        lambda data: data.update(seeds=list(range(100_001))),
+        ["seeds: makes 400,004 runs, and a campaign may have 100,000"],
+    ),
+    "a grid that nobody can search": (
+        _search(axes=[{"values": [{f"x{axis}": n} for n in range(100)]} for axis in range(9)]),
+        ["search.axes: makes 1,000,000,000,000,000,000 profiles"],
+    ),
     "gap in the seats": (
         lambda data: data["candidates"][1].update(seat=4),
         [
