@@ -123,9 +123,7 @@ class BarrierBroken(Exception):
 class World:
     """One run, played from its last boundary by whoever holds its lease.
 
-    The worlds of a process share a `turn`: one at a time settles and commits, while the others
-    decide. A thread commits, so that conversations go on; two at once would only get into each
-    other's way.
+    A thread commits a window: meanwhile the other worlds of the process decide and settle.
     """
 
     def __init__(
@@ -136,7 +134,6 @@ class World:
         scenario: Scenario,
         ceos: Mapping[int, Ceo],
         stop: StopRequest,
-        turn: asyncio.Lock | None = None,
     ) -> None:
         self._run = run
         self._lease = lease
@@ -144,7 +141,6 @@ class World:
         self._scenario = scenario
         self._ceos = ceos
         self._stop = stop
-        self._turn = turn or asyncio.Lock()
         self._streams = Streams(planned.seed)
         self._totals = Totals(len(planned.lineup))
         self._played_from = 0
@@ -235,8 +231,7 @@ class World:
         windows = await self._decided(boundary)
         if windows is None:
             return None
-        async with self._turn:
-            return await self._settled(boundary, windows)
+        return await self._settled(boundary, windows)
 
     async def _settled(self, boundary: Checkpoint, windows: list[CompanyWindow]) -> Checkpoint:
         decisions = {window.seat: window.decision for window in windows}

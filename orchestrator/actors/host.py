@@ -5,11 +5,8 @@ that run's call and touches no other. The host keeps nothing that the store lack
 """
 
 import asyncio
-<<<<<<< HEAD
-from contextlib import suppress
-=======
 import gc
->>>>>>> 84e3ff7 (A policy thinks in a thread with a limit; a silent host is replaced; only the run that ends its hosts stops)
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -23,12 +20,10 @@ from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
 from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World, explained, put_to_rest
 
-<<<<<<< HEAD
 # How often the holds of people are read.
 _LOOK_SECONDS: Final = 0.5
-=======
+
 _GARBAGE_THRESHOLDS: Final = (50_000, 20, 50)
->>>>>>> 84e3ff7 (A policy thinks in a thread with a limit; a silent host is replaced; only the run that ends its hosts stops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,6 @@ class Host:
         self._models = ModelServices(self._manifest, self._store.controls)
         self._stops: dict[str, StopRequest] = {}
         self._heeding: asyncio.Task[None] | None = None
-        self._turn = asyncio.Lock()
 
     async def play(self, run_id: str) -> RunEnd:
         """Play a run until it is completed, paused, stopped, or left."""
@@ -106,7 +100,7 @@ class Host:
             rest = partial(stop.ask, StopKind.PAUSE)
             with self._models.for_run(run, lease, self._scenario, rest) as models:
                 ceos = seated(self._manifest, planned.lineup, models.ceo)
-                world = World(run, lease, planned, self._scenario, ceos, stop, self._turn)
+                world = World(run, lease, planned, self._scenario, ceos, stop)
                 return RunEnd(run.key.run_id, await models.kept_while(world.play()))
         except LeaseLost:
             raise

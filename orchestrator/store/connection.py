@@ -143,24 +143,36 @@ builds upon, and leaves be what it finds there already.
 
 
 def insert_rows(connection: Connection, table: Table, rows: list[tuple[Any, ...]]) -> None:
-    """Insert rows that hold the table's columns in order, in one call of the driver.
+    """Insert rows that hold the table's columns in order, many with one statement.
 
-    Half the time of Core's own `executemany`, which rearranges and converts every row; the types of
-    our columns need no conversion.
+    SQLite's driver lets other threads go first at every row of an `executemany`, and PostgreSQL's
+    asks the server for each. The types of our columns need no conversion.
     """
-    if rows:
-        connection.exec_driver_sql(_insertion(table, connection.dialect), rows)
+    offset = 0
+    for count in _portions(len(rows)):
+        values = tuple(value for row in rows[offset : offset + count] for value in row)
+        connection.exec_driver_sql(_insertion(table, connection.dialect, count), values)
+        offset += count
 
 
-_insertions: Final[dict[tuple[str, str], str]] = {}
+_MOST_ROWS: Final = 64
 _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
+_insertions: Final[dict[tuple[str, str, int], str]] = {}
 
 
-def _insertion(table: Table, dialect: Dialect) -> str:
-    key = (table.name, dialect.name)
+def _portions(count: int) -> Iterator[int]:
+    """Powers of two that add up to a number of rows: so there are few different statements."""
+    while count:
+        portion = min(_MOST_ROWS, 1 << (count.bit_length() - 1))
+        yield portion
+        count -= portion
+
+
+def _insertion(table: Table, dialect: Dialect, rows: int) -> str:
+    key = (table.name, dialect.name, rows)
     if key not in _insertions:
         positional: Any = type(dialect)
-        _insertions[key] = str(
-            insert(table).compile(dialect=positional(paramstyle=_POSITIONAL[dialect.name]))
-        )
+        one = str(insert(table).compile(dialect=positional(paramstyle=_POSITIONAL[dialect.name])))
+        beginning, values = one.split(" VALUES ")
+        _insertions[key] = f"{beginning} VALUES {', '.join([values] * rows)}"
     return _insertions[key]

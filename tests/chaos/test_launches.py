@@ -191,9 +191,11 @@ class Moody(Policy):
         mood = Path(__file__).with_name("mood").read_text()
         if observation.world_version == 1 and mood == "raise":
             raise RuntimeError("not today")
-        if observation.world_version == 1 and mood in {"die", "freeze"}:
+        if observation.world_version == 1 and mood in {"die", "freeze once"}:
             import os, signal
 
+            if mood == "freeze once":
+                Path(__file__).with_name("mood").write_text("better")
             os.kill(os.getpid(), signal.SIGKILL if mood == "die" else signal.SIGSTOP)
         return self.hold(observation)
 """
@@ -231,7 +233,6 @@ def site(tmp_path: Path) -> Path:
     [
         ("raise", "is stopped: company-2 (mo) at world version 1, day 7: RuntimeError: not t"),
         ("die", "is stopped: its host died 3 times at world version 1, the last time with no othe"),
-        ("freeze", "on it: it stood still for 2 seconds"),
     ],
 )
 def test_a_ceo_that_fails_costs_nothing_but_its_runs(
@@ -256,6 +257,20 @@ def test_a_ceo_that_fails_costs_nothing_but_its_runs(
         (site / "mood").write_text("better", encoding="utf-8")
         done = moody.run("resume", environment=environment)
         assert done.returncode == 0, done.stderr
+        assert {(run.state, run.windows) for run in moody.progress().runs} == {
+            (RunState.COMPLETED, 3)
+        }
+
+
+def test_a_host_that_stands_still_is_replaced(tmp_path: Path, site: Path) -> None:
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
+    }
+    (site / "mood").write_text("freeze once", encoding="utf-8")
+    with place(tmp_path, MOODY) as moody:
+        done = moody.run("launch", str(moody.file), environment=environment)
+        assert done.returncode == 0, done.stderr
+        assert (site / "mood").read_text(encoding="utf-8") == "better"
         assert {(run.state, run.windows) for run in moody.progress().runs} == {
             (RunState.COMPLETED, 3)
         }
