@@ -14,10 +14,14 @@ from starlette.routing import Route
 
 from providers.rehearsal.access import Keeper
 from providers.rehearsal.agents import AGENTS
-from providers.rehearsal.chat.endpoint import ChatCompletions
+from providers.rehearsal.chat.protocol import ChatCompletions
+from providers.rehearsal.endpoint import Endpoint
 from providers.rehearsal.faults import Striker
+from providers.rehearsal.messages.protocol import Messages
 from providers.rehearsal.options import GatewayOptions
+from providers.rehearsal.question import WireProtocol
 from providers.rehearsal.refusals import Refusal
+from providers.rehearsal.responses.protocol import Responses
 from providers.rehearsal.seals import Sealer
 from providers.rehearsal.statistics import Statistics
 
@@ -37,7 +41,19 @@ def application(options: GatewayOptions) -> Starlette:
     keeper = Keeper(options)
     striker = Striker(options.faults)
     sealer = Sealer(options.signing_key)
-    chat = ChatCompletions(options, sealer, keeper, statistics, striker, LABEL)
+    protocols: dict[str, WireProtocol] = {
+        "/v1/chat/completions": ChatCompletions(options, sealer),
+        "/v1/responses": Responses(options, sealer),
+        "/v1/messages": Messages(options, sealer),
+    }
+    spoken = [
+        Route(
+            address,
+            Endpoint(protocol, options, keeper, statistics, striker, LABEL),
+            methods=["POST"],
+        )
+        for address, protocol in protocols.items()
+    ]
 
     async def models(request: Request) -> Response:
         keeper.admit(request.headers)
@@ -55,7 +71,7 @@ def application(options: GatewayOptions) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/v1/chat/completions", chat, methods=["POST"]),
+            *spoken,
             Route("/v1/models", models),
             Route("/v1/models/{model}", model),
             Route("/rehearsal/statistics", report),
@@ -77,7 +93,8 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _error(refusal: Refusal) -> Response:
-    return Response(refusal.body(), refusal.status, media_type="application/json", headers=LABEL)
+    body = msgspec.json.encode({"error": refusal.error})
+    return Response(body, refusal.status, media_type="application/json", headers=LABEL)
 
 
 async def _refused(_: Request, error: Exception) -> Response:

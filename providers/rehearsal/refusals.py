@@ -1,4 +1,4 @@
-"""Refusals in the form of the Chat Completions service: a status and an error object."""
+"""Refusals: a status, and what the protocols make their error objects of."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ErrorObject(msgspec.Struct, frozen=True):
-    """The error object that clients find in the body of a refusal."""
+    """The error object of a refusal as most services write it."""
 
     message: str
     type: str
@@ -37,16 +37,6 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
         self.page = page
         self.error = ErrorObject(message, kind, param, code)
-
-    @property
-    def media_type(self) -> str:
-        return "application/json" if self.page is None else "text/html"
-
-    def body(self) -> bytes:
-        """The body of the response: an error object, or the page."""
-        if self.page is not None:
-            return self.page.encode()
-        return msgspec.json.encode({"error": self.error})
 
 
 def bad_request(message: str, param: str | None = None, code: str | None = None) -> Refusal:

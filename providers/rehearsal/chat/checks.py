@@ -1,34 +1,23 @@
 """Is this a request that the service would answer, and how is it to be answered?"""
 
 from collections.abc import Container
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+import msgspec
 from msgspec import UNSET
 
-from providers.rehearsal.chat.decoding import decode_request
 from providers.rehearsal.chat.messages import read_messages
-from providers.rehearsal.chat.request import ChatRequest
-from providers.rehearsal.chat.tools import Offer, offered
-from providers.rehearsal.conversation import Conversation
+from providers.rehearsal.chat.request import NOT_TAKEN, ChatRequest, Tool
+from providers.rehearsal.decoding import decoded, refuse_unsupported
 from providers.rehearsal.options import GatewayOptions
+from providers.rehearsal.question import NO_TOOLS, Offer, Question
 from providers.rehearsal.refusals import Refusal, bad_request
+from providers.rehearsal.schemas import OfferedFunction, checked_names
 from providers.rehearsal.seals import Sealer
 
-_NO_TOOLS: Final = Offer(frozenset(), "")
-
-
-@dataclass(frozen=True)
-class Question:
-    """A request that passed: the conversation, and how to answer it. `ceiling` is in tokens."""
-
-    conversation: Conversation
-    offer: Offer
-    ceiling: int
-    thinks: bool
-    one_call_at_a_time: bool
-    streams: bool
-    reports_usage: bool
+_REQUEST: Final = msgspec.json.Decoder(ChatRequest)
+_TOOLS: Final = msgspec.json.Decoder(list[Tool])
 
 
 def read_question(
@@ -39,7 +28,8 @@ def read_question(
     Raises:
         Refusal: what the service would refuse, with its reason.
     """
-    request = decode_request(body)
+    request = decoded(_REQUEST, body)
+    refuse_unsupported(request, NOT_TAKEN)
     if request.model not in models:
         raise Refusal(
             404,
@@ -51,7 +41,7 @@ def read_question(
         or (request.thinking is not UNSET and request.thinking.type == "disabled")
     )
     _check_tool_choice(request, thinks=thinks)
-    offer = _NO_TOOLS if request.tools is UNSET else offered(bytes(request.tools))
+    offer = NO_TOOLS if request.tools is UNSET else offered(bytes(request.tools))
     return Question(
         conversation=read_messages(
             request.model,
@@ -67,6 +57,26 @@ def read_question(
         streams=request.stream is True,
         reports_usage=_reports_usage(request),
     )
+
+
+# Every request of a campaign repeats the same few tool lists; what was refused is not kept.
+@lru_cache(maxsize=64)
+def offered(raw: bytes) -> Offer:
+    """The offer that a request makes; raises Refusal."""
+    functions = [tool.function for tool in decoded(_TOOLS, raw, "tools")]
+    names = checked_names(
+        [
+            OfferedFunction(
+                function.name,
+                None if function.parameters is UNSET else function.parameters,
+                function.strict is True,
+                f"tools[{position}].function",
+                "parameters",
+            )
+            for position, function in enumerate(functions)
+        ]
+    )
+    return Offer(names, raw.decode())
 
 
 def _check_tool_choice(request: ChatRequest, *, thinks: bool) -> None:

@@ -1,13 +1,8 @@
 """The tools of a request: whether a service would take them."""
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-from msgspec import UNSET
-
-from providers.rehearsal.chat.decoding import decode_tools
-from providers.rehearsal.chat.request import FunctionDefinition
 from providers.rehearsal.refusals import Refusal, bad_request
 
 MOST_TOOLS: Final = 128
@@ -16,59 +11,56 @@ _SCHEMA_MAPS: Final = ("properties", "$defs", "definitions", "patternProperties"
 _SCHEMA_LISTS: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
 
 
-@dataclass(frozen=True)
-class Offer:
-    """The tools on offer: their names, and their text as it was sent."""
+class OfferedFunction(NamedTuple):
+    """A tool in any protocol; `place` is where it stands in the request."""
 
-    names: frozenset[str]
-    text: str
+    name: str
+    parameters: dict[str, Any] | None
+    is_strict: bool
+    place: str
+    schema_key: str
 
 
-# Every request of a campaign repeats the same few tool lists; what was refused is not kept.
-@lru_cache(maxsize=64)
-def offered(raw: bytes) -> Offer:
-    """The offer that a request makes.
+def checked_names(functions: Sequence[OfferedFunction]) -> frozenset[str]:
+    """The names of the tools on offer.
 
     Raises:
         Refusal: too many or no tools, a name used twice, or parameters that are no JSON schema.
     """
-    tools = decode_tools(raw)
-    if not 1 <= len(tools) <= MOST_TOOLS:
+    if not 1 <= len(functions) <= MOST_TOOLS:
         raise bad_request(
-            f"Invalid 'tools': expected 1 to {MOST_TOOLS} tools, but got {len(tools)} instead.",
+            f"Invalid 'tools': expected 1 to {MOST_TOOLS} tools, but got {len(functions)} instead.",
             "tools",
             "invalid_value",
         )
     names: set[str] = set()
-    for position, tool in enumerate(tools):
-        if tool.function.name in names:
+    for function in functions:
+        if function.name in names:
             raise bad_request(
-                f"Invalid 'tools': the function name '{tool.function.name}' is used twice.",
-                f"tools[{position}].function.name",
+                f"Invalid 'tools': the function name '{function.name}' is used twice.",
+                f"{function.place}.name",
                 "invalid_value",
             )
-        names.add(tool.function.name)
-        _check_parameters(tool.function, f"tools[{position}].function.parameters")
-    return Offer(frozenset(names), raw.decode())
+        names.add(function.name)
+        _check_parameters(function)
+    return frozenset(names)
 
 
-def _check_parameters(function: FunctionDefinition, param: str) -> None:
-    schema = {} if function.parameters is UNSET else function.parameters
-    if function.parameters is not UNSET and schema.get("type") != "object":
-        raise _invalid(function, param, "schema must be a JSON Schema of 'type: \"object\"'")
+def _check_parameters(function: OfferedFunction) -> None:
+    schema = function.parameters or {}
+    if function.parameters is not None and schema.get("type") != "object":
+        raise _invalid(function, "schema must be a JSON Schema of 'type: \"object\"'")
     problem = _schema_problem(schema, "")
-    if problem:
-        raise _invalid(function, param, problem)
-    if function.strict is True:
+    if not problem and function.is_strict:
         problem = _strict_problem(schema, "")
-        if problem:
-            raise _invalid(function, param, problem)
+    if problem:
+        raise _invalid(function, problem)
 
 
-def _invalid(function: FunctionDefinition, param: str, problem: str) -> Refusal:
+def _invalid(function: OfferedFunction, problem: str) -> Refusal:
     return bad_request(
         f"Invalid schema for function '{function.name}': {problem}.",
-        param,
+        f"{function.place}.{function.schema_key}",
         "invalid_function_parameters",
     )
 

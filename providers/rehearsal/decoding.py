@@ -1,15 +1,12 @@
-"""From bytes to a typed request, with the service's own words for what is wrong with them."""
+"""From bytes to typed requests, with the services' own words for what is wrong with them."""
 
 import re
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 import msgspec
 
-from providers.rehearsal.chat.request import NOT_TAKEN, ChatRequest, Tool
 from providers.rehearsal.refusals import Refusal, bad_request
-
-_REQUEST: Final = msgspec.json.Decoder(ChatRequest)
-_TOOLS: Final = msgspec.json.Decoder(list[Tool])
 
 _PLACE: Final = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"^Object contains unknown field `(?P<name>.*)`$", re.DOTALL)
@@ -19,29 +16,12 @@ _TYPE: Final = re.compile(r"^Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)
 T = TypeVar("T")
 
 
-def decode_request(body: bytes) -> ChatRequest:
-    """The typed request.
+def decoded(decoder: msgspec.json.Decoder[T], body: bytes, within: str = "") -> T:
+    """The typed value of a JSON text that stands at a place within the request.
 
     Raises:
         Refusal: not JSON, an unknown or missing parameter, a wrong type or value.
     """
-    request = _decode(_REQUEST, body, "")
-    for name in NOT_TAKEN:
-        if getattr(request, name) is not msgspec.UNSET:
-            raise bad_request(
-                f"Unsupported parameter: '{name}' is not supported with this model.",
-                name,
-                "unsupported_parameter",
-            )
-    return request
-
-
-def decode_tools(raw: bytes) -> list[Tool]:
-    """The typed tools; errors as `decode_request`."""
-    return _decode(_TOOLS, raw, "tools")
-
-
-def _decode(decoder: msgspec.json.Decoder[T], body: bytes, within: str) -> T:
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -78,3 +58,14 @@ def _refusal(finding: str, within: str) -> Refusal:
 
 def _member(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+def refuse_unsupported(request: msgspec.Struct, names: Iterable[str]) -> None:
+    """Refuse parameters that the service knows and this kind of model does not take."""
+    for name in names:
+        if getattr(request, name) is not msgspec.UNSET:
+            raise bad_request(
+                f"Unsupported parameter: '{name}' is not supported with this model.",
+                name,
+                "unsupported_parameter",
+            )

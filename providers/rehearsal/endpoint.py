@@ -1,4 +1,4 @@
-"""The way of one request through Chat Completions: in, checked, answered, written, counted."""
+"""The way of one request, in whatever protocol: in, checked, answered, written, counted."""
 
 import asyncio
 import hashlib
@@ -14,14 +14,12 @@ from starlette.types import Receive, Scope, Send
 
 from providers.rehearsal.access import Keeper
 from providers.rehearsal.agents import AGENTS
-from providers.rehearsal.chat import writing
-from providers.rehearsal.chat.checks import Question, read_question
 from providers.rehearsal.faults import Strike, Striker
 from providers.rehearsal.options import GatewayOptions
 from providers.rehearsal.performance import next_reply
+from providers.rehearsal.question import Answer, Question, WireProtocol
 from providers.rehearsal.refusals import Refusal, bad_request
-from providers.rehearsal.replies import SpokenReply, Tally, cut, tally
-from providers.rehearsal.seals import Sealer
+from providers.rehearsal.replies import SpokenReply, cut, tally
 from providers.rehearsal.statistics import Entry, Statistics
 
 LARGEST_BODY: Final = 64 * 2**20
@@ -35,20 +33,20 @@ class _Gone(Exception):
     """The connection is at its end: the client has closed it, or a fault breaks it."""
 
 
-class ChatCompletions:
-    """The address `/v1/chat/completions`, an ASGI application of its own."""
+class Endpoint:
+    """The address of a protocol, an ASGI application of its own."""
 
     def __init__(
         self,
+        protocol: WireProtocol,
         options: GatewayOptions,
-        sealer: Sealer,
         keeper: Keeper,
         statistics: Statistics,
         striker: Striker,
         label: Mapping[str, str],
     ) -> None:
+        self._protocol = protocol
         self._options = options
-        self._sealer = sealer
         self._keeper = keeper
         self._statistics = statistics
         self._striker = striker
@@ -61,13 +59,7 @@ class ChatCompletions:
             await self._serve(scope, receive, send)
         except Refusal as refusal:
             self._statistics.refused(refusal.status)
-            response = Response(
-                refusal.body(),
-                refusal.status,
-                headers={**self._headers(), **refusal.headers},
-                media_type=refusal.media_type,
-            )
-            await response(scope, receive, send)
+            await self._refused(refusal)(scope, receive, send)
         except _Gone:
             pass
         finally:
@@ -75,33 +67,41 @@ class ChatCompletions:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        self._keeper.admit(headers)
+        self._keeper.admit(headers, self._protocol.key_headers)
+        self._check_headers(headers)
         name = _request_name(headers)
         _check_media_type(headers)
         body = await _read_body(receive)
-        question = read_question(body, AGENTS, self._options, self._sealer)
+        question = self._protocol.read(body)
         strike = self._striker.strike(question.conversation)
         strike.refuse()
         digest = _digest(question)
         reply = self._reply(question, strike)
         ceiling = strike.ceiling(question.ceiling)
         usage = tally(question.conversation, question.offer.text, reply, ceiling)
-        self._check_context(question, usage)
+        if usage.input_tokens + question.ceiling > self._options.context_tokens:
+            raise self._protocol.too_long(question, usage, self._options.context_tokens)
         model = question.conversation.model
         self._statistics.note(Entry("asked", model, digest, name))
-        envelope = self._envelope(question, strike, reply, digest)
+        answer = Answer(
+            question,
+            reply,
+            usage,
+            strike.model(model),
+            digest,
+            question.reports_usage and not strike.leaves_out_usage,
+            created=int(time.time()),
+        )
         leaving = asyncio.ensure_future(receive())
         try:
             await _pause(self._options.reply_delay_seconds + strike.delay_seconds, leaving)
             answered = Entry("answered", model, digest, name)
             if question.streams:
-                pieces = self._options.chunks_per_reply
-                reports = question.reports_usage and not strike.leaves_out_usage
-                events = writing.stream(envelope, reply, usage, pieces, reports_usage=reports)
+                events = self._protocol.stream(answer, self._options.chunks_per_reply)
                 await self._send_events(list(events), strike, answered, leaving, send)
             else:
-                answer = writing.whole(envelope, reply, usage)
-                response = Response(answer, headers=self._headers(), media_type="application/json")
+                written = self._protocol.whole(answer)
+                response = Response(written, headers=self._headers(), media_type="application/json")
                 self._statistics.note(answered)
                 await response(scope, receive, send)
         finally:
@@ -116,37 +116,17 @@ class ChatCompletions:
         )
         return cut(strike.spoken(spoken), strike.ceiling(question.ceiling))
 
-    def _check_context(self, question: Question, usage: Tally) -> None:
-        longest = self._options.context_tokens
-        asked = usage.input_tokens + question.ceiling
-        if asked > longest:
-            raise bad_request(
-                f"This model's maximum context length is {longest} tokens. However, you requested "
-                f"{asked} tokens ({usage.input_tokens} in the messages, {question.ceiling} in the "
-                "completion). Please reduce the length of the messages or completion.",
-                "messages",
-                "context_length_exceeded",
-            )
+    def _refused(self, refusal: Refusal) -> Response:
+        headers = {**self._headers(), **refusal.headers}
+        if refusal.page is not None:
+            return Response(refusal.page, refusal.status, headers=headers, media_type="text/html")
+        body = self._protocol.refusal(refusal, headers[self._protocol.request_id_header])
+        return Response(body, refusal.status, headers=headers, media_type="application/json")
 
-    def _envelope(
-        self, question: Question, strike: Strike, reply: SpokenReply, digest: str
-    ) -> writing.Envelope:
-        model, place = question.conversation.model, question.conversation.place
-        call_ids = [call.call_id for call in reply.calls]
-        is_sealed = question.thinks and reply.has_whole_reasoning
-        return writing.Envelope(
-            reply_id=f"chatcmpl-{digest[:29]}",
-            created=int(time.time()),
-            model=strike.model(model),
-            reasoning_seal=(
-                self._sealer.reasoning(model, place, reply.reasoning, call_ids)
-                if is_sealed
-                else None
-            ),
-            call_seal=(
-                self._sealer.call(model, place, call_ids[0]) if is_sealed and call_ids else None
-            ),
-        )
+    def _check_headers(self, headers: Headers) -> None:
+        for name in self._protocol.required_headers:
+            if name not in headers:
+                raise bad_request(f"{name}: header is required")
 
     async def _send_events(
         self,
@@ -171,7 +151,7 @@ class ChatCompletions:
             if broken.error is None:
                 # Left without its end, the response makes the server close the connection.
                 raise _Gone
-            last = writing.error(*broken.error)
+            last = self._protocol.error_event(*broken.error)
             await send({"type": "http.response.body", "body": last, "more_body": False})
             return
         # Counted before the client can know that the reply is whole, lest a kill come in between.
@@ -179,7 +159,8 @@ class ChatCompletions:
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
     def _headers(self) -> dict[str, str]:
-        return {"x-request-id": f"req_{uuid4().hex}", "cache-control": "no-cache", **self._label}
+        name = self._protocol.request_id_header
+        return {name: f"req_{uuid4().hex}", "cache-control": "no-cache", **self._label}
 
 
 async def _pause(seconds: float, leaving: "asyncio.Future[Any]") -> None:

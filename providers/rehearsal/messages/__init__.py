@@ -1,0 +1,1 @@
+"""Messages: requests checked, replies rendered, whole or as a stream of events."""

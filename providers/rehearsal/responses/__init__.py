@@ -1,0 +1,1 @@
+"""Responses: requests checked, replies rendered, whole or as a stream of events."""
