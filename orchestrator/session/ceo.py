@@ -61,7 +61,6 @@ class StoredJournal:
         self._lease = lease
         self._key = key
         self._next = 0
-        self._uncertain = False
 
     def load(self) -> list[Event]:
         """All events so far, in order."""
@@ -73,17 +72,14 @@ class StoredJournal:
         """Commit one event and the file that it wrote.
 
         A reply that comes when the lease is lost was paid for all the same: it goes into the ledger
-        of late replies. An event that is tried again is looked for first: the commit that failed
-        may have been done before its answer was lost.
+        of late replies. An event whose commit failed may be tried again: the store knows whether it
+        was done before its answer was lost.
         """
         file = None
         if isinstance(event, ToolReceipt) and event.file_change is not None:
             change = event.file_change
             file = FileVersion(change.path, change.version, change.content)
         body = encode_event(event)
-        if self._uncertain and self._store.events(self._key)[self._next :] == [body]:
-            self._next, self._uncertain = self._next + 1, False
-            return
         try:
             self._store.append(self._lease, self._key, self._next, kind_of(event), body, file)
         except LeaseLost:
@@ -92,10 +88,7 @@ class StoredJournal:
                 with suppress(StoreError):
                     self._store.keep_late_reply(self._lease, self._key, event.ordinal, body)
             raise
-        except StoreError:
-            self._uncertain = True
-            raise
-        self._next, self._uncertain = self._next + 1, False
+        self._next += 1
 
     def has_rested(self) -> bool:
         """Whether the run was at rest since the last event."""

@@ -8,7 +8,17 @@ import zlib
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, case, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    case,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from manifests.errors import IntegrityError
 from orchestrator.store.connection import CommitPoint, DatabaseNow, repeated
@@ -25,6 +35,35 @@ from orchestrator.store.schema import (
 )
 
 _COMPRESSION: Final = 3
+
+
+# Built once: they run with every event, and building costs more than running.
+_EVENT: Final = insert(session_events).values(
+    {
+        column.name: DatabaseNow() if column.name == "committed_at" else bindparam(column.name)
+        for column in session_events.columns
+    }
+)
+_FILE: Final = insert(private_files).values(
+    {column.name: bindparam(column.name) for column in private_files.columns}
+)
+_LATER_ATTEMPT: Final = select(fresh_attempts.c.attempt).where(
+    fresh_attempts.c.run == bindparam("of_run"),
+    fresh_attempts.c.version == bindparam("of_version"),
+    fresh_attempts.c.seat == bindparam("of_seat"),
+    fresh_attempts.c.attempt > bindparam("of_attempt"),
+)
+_LAST_EVENT: Final = (
+    select(session_events.c.ordinal, session_events.c.body)
+    .where(
+        session_events.c.run == bindparam("of_run"),
+        session_events.c.version == bindparam("of_version"),
+        session_events.c.seat == bindparam("of_seat"),
+        session_events.c.attempt == bindparam("of_attempt"),
+    )
+    .order_by(session_events.c.ordinal.desc())
+    .limit(1)
+)
 
 
 class AttemptKey(NamedTuple):
@@ -202,28 +241,26 @@ class SessionStore:
         with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
             if not self._follows(connection, held, key, ordinal, compressed):
                 return
+            place = {"run": held.run, **key._asdict()}
             connection.execute(
-                insert(session_events).values(
-                    run=held.run,
-                    **key._asdict(),
-                    ordinal=ordinal,
-                    kind=kind,
-                    epoch=lease.epoch,
-                    committed_at=DatabaseNow(),
-                    body=compressed,
-                )
+                _EVENT,
+                {
+                    **place,
+                    "ordinal": ordinal,
+                    "kind": kind,
+                    "epoch": lease.epoch,
+                    "body": compressed,
+                },
             )
             if file is not None:
                 connection.execute(
-                    insert(private_files).values(
-                        run=held.run,
-                        seat=key.seat,
-                        path=file.path,
-                        file_version=file.file_version,
-                        version=key.version,
-                        attempt=key.attempt,
-                        content=zlib.compress(file.content.encode(), _COMPRESSION),
-                    )
+                    _FILE,
+                    {
+                        **place,
+                        "path": file.path,
+                        "file_version": file.file_version,
+                        "content": zlib.compress(file.content.encode(), _COMPRESSION),
+                    },
                 )
 
     @repeated
@@ -365,21 +402,13 @@ class SessionStore:
 
         Raises IntegrityError: the attempt is archived, or stands elsewhere.
         """
-        table = fresh_attempts.c
-        later = select(table.attempt).where(
-            table.run == held.run,
-            table.version == key.version,
-            table.seat == key.seat,
-            table.attempt > key.attempt,
-        )
-        if connection.execute(later).first() is not None:
+        place = {"of_run": held.run} | {f"of_{name}": part for name, part in key._asdict().items()}
+        if connection.execute(_LATER_ATTEMPT, place).first() is not None:
             raise IntegrityError(
                 f"Attempt {key.attempt} of company-{key.seat} at world version {key.version} is "
                 f"archived in the {self._run.key}: a fresh one has taken its place."
             )
-        events = session_events.c
-        query = select(events.ordinal, events.body).where(*_of(session_events, held, key))
-        last = connection.execute(query.order_by(events.ordinal.desc()).limit(1)).one_or_none()
+        last = connection.execute(_LAST_EVENT, place).one_or_none()
         following = 0 if last is None else last.ordinal + 1
         if following == ordinal:
             return True

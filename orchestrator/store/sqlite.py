@@ -5,16 +5,18 @@ timeout; a writer says BEGIN IMMEDIATE and waits for its turn.
 """
 
 import sqlite3
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from manifests.errors import StoreError
-from orchestrator.store.connection import Database
+from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.errors import BUSY_SECONDS, explained
 
 
@@ -24,6 +26,15 @@ class SqliteDatabase(Database):
     def __init__(self, engine: Engine, path: Path) -> None:
         super().__init__(engine, path)
         self._path = path
+        self._writing = Lock()
+
+    @contextmanager
+    def write(self, point: CommitPoint) -> Iterator[Connection]:
+        """As `Database.write`. The writers of this object take turns before SQLite makes them: they
+        wait without asking again and again, and one connection serves them all.
+        """
+        with self._writing, super().write(point) as connection:
+            yield connection
 
     def explained(self) -> AbstractContextManager[None]:
         """Names the file, and what SQLite or the system has against it."""
