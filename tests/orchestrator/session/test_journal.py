@@ -104,8 +104,9 @@ def test_a_journal_goes_on_where_it_was_read(run: RunStore) -> None:
     assert second.load() == [EVERY_KIND[0]]
     second.append(EVERY_KIND[1])
     with pytest.raises(IntegrityError, match="2 events"):
-        first.append(EVERY_KIND[1])
-    assert len(second.load()) == 2
+        first.append(EVERY_KIND[2])
+    first.append(EVERY_KIND[1])
+    assert len(second.load()) == 2, "the very event again changes nothing"
 
 
 def test_an_event_and_its_file_are_there_together_or_not_at_all(run: RunStore) -> None:
