@@ -9,13 +9,25 @@ import msgspec
 
 from campaigns.plan import PlannedRun
 from campaigns.records import TABLES
+from campaigns.report.files import INDEX
 from engine.decision import CompanyDecision
-from manifests.bundle import ENVELOPE_FILE, MANIFEST_FILE, Predicate
+from manifests.bundle import ENVELOPE_FILE, MANIFEST_FILE, RESULTS_FILE, Predicate
 from manifests.model import CampaignManifest
 from manifests.signing import EnvelopeFile, Statement
 from orchestrator.bundle import layout
+from orchestrator.bundle.summary import Results
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+class TableIndex(msgspec.Struct, frozen=True, kw_only=True):
+    """What a table of the analysis says, and the types of its columns (those of Polars)."""
+
+    title: str
+    about: str
+    columns: dict[str, str]
+    rows: int
+
 
 _DIGITS: Final = {"type": "string", "pattern": "^-?[0-9]{16,}$"}
 _DECISION: Final = "CompanyDecision"
@@ -28,6 +40,8 @@ def schemas() -> dict[str, dict[str, Any]]:
         ENVELOPE_FILE: EnvelopeFile.model_json_schema(by_alias=True),
         "statement.json": Statement.model_json_schema(by_alias=True),
         "predicate.json": Predicate.model_json_schema(),
+        RESULTS_FILE: msgspec.json.schema(Results),
+        INDEX: msgspec.json.schema(dict[str, TableIndex]),
         layout.PLANNED: _exact(msgspec.json.schema(PlannedRun)),
     }
     rows = {name: _exact(_row_schema(row)) for name, row in layout.ROWS.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from manifests.errors import InputError
+from manifests.errors import InputError, StoreError
 from orchestrator.cli.keys import PublicKeysOption, private_keys, public_keys
 from orchestrator.cli.output import (
     DEFAULT_STORE,
@@ -143,6 +143,22 @@ def verify(
         _show(opened, keys)
     if found:
         raise typer.Exit(REFUSED)
+
+
+@app.command()
+def schemas(
+    out: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the schemas go.")],
+) -> None:
+    """Write the JSON Schemas of all files of a bundle; every bundle has them, too."""
+    from manifests.bundle import document
+    from orchestrator.bundle.schemas import schemas as all_schemas
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, schema in all_schemas().items():
+            (out / name).write_bytes(document(schema))
+    except OSError as error:
+        raise StoreError(f"{out} cannot be written: {error.strerror or error}.") from error
 
 
 def checked_bundle(path: Path, keys: "list[PublicKey]") -> "BundleSource":
