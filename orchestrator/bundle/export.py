@@ -45,7 +45,7 @@ from orchestrator.bundle.schemas import schemas
 from orchestrator.bundle.summary import results
 from orchestrator.lifecycle import RunState
 from orchestrator.records.source import StoredRun
-from orchestrator.store import RunStore, Store, StoredCheckpoint
+from orchestrator.store import AttemptStore, RunStore, Store, StoredCheckpoint
 
 _Row = TypeVar("_Row", bound=Record)
 _Item = TypeVar("_Item")
@@ -199,6 +199,8 @@ class _RunExport:
             layout.DAYS: self._days(),
             layout.BOUNDARIES: self._boundaries(),
             layout.ENVIRONMENTS: self._environments(),
+            layout.ATTEMPT_FAILURES: self._attempt_failures(),
+            layout.FRESH_ATTEMPTS: self._fresh_attempts(),
         }
         if with_conversations:
             lines[layout.CONVERSATIONS] = conversations(self._store, self._redaction)
@@ -278,6 +280,34 @@ class _RunExport:
     def _environments(self) -> Iterator[layout.EnvironmentRow]:
         for epoch, content in self._store.environments():
             yield layout.EnvironmentRow(epoch=epoch, **parse_json(content, "an environment"))
+
+    def _attempt_failures(self) -> Iterator[layout.AttemptFailureRow]:
+        for failure in sorted(
+            AttemptStore(self._store).failures(), key=lambda row: (row.key, row.ordinal)
+        ):
+            yield layout.AttemptFailureRow(
+                world_version=failure.key.version,
+                seat=failure.key.seat,
+                attempt=failure.key.attempt,
+                ordinal=failure.ordinal,
+                status=failure.status.value,
+                cause=failure.cause,
+                needs_person=failure.needs_person,
+                reason=self._redaction.text(failure.reason),
+                verdict=failure.verdict,
+                verdict_reason=self._redaction.text(failure.verdict_reason),
+            )
+
+    def _fresh_attempts(self) -> Iterator[layout.FreshAttemptRow]:
+        for fresh in AttemptStore(self._store).fresh():
+            yield layout.FreshAttemptRow(
+                world_version=fresh.key.version,
+                seat=fresh.key.seat,
+                attempt=fresh.key.attempt,
+                granted_by=self._redaction.text(fresh.granted_by),
+                reason=self._redaction.text(fresh.reason),
+                files_digest=fresh.files_digest,
+            )
 
 
 def _named_state(run_id: str, stored: StoredCheckpoint) -> msgspec.Struct:

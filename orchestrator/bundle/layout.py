@@ -25,6 +25,8 @@ RECEIPTS: Final = "receipts.jsonl"
 DAYS: Final = "days.jsonl"
 BOUNDARIES: Final = "boundaries.jsonl"
 ENVIRONMENTS: Final = "environments.jsonl"
+ATTEMPT_FAILURES: Final = "attempt_failures.jsonl"
+FRESH_ATTEMPTS: Final = "fresh_attempts.jsonl"
 CONVERSATIONS: Final = "conversations.jsonl"
 
 _LONGEST_FOLDER: Final = 100
@@ -86,6 +88,36 @@ class EnvironmentRow(_Row, frozen=True, kw_only=True):
     libraries: dict[str, str]
 
 
+class AttemptFailureRow(_Row, frozen=True, kw_only=True):
+    """An attempt that failed, and what the supervisor made of it. `ordinal` is that of the event in
+    the attempt's journal; `verdict` is `fresh attempt N`, `waits for a person` or `no attempt`.
+    """
+
+    world_version: int
+    seat: int
+    attempt: int
+    ordinal: int
+    status: str
+    cause: str
+    needs_person: bool
+    reason: str
+    verdict: str
+    verdict_reason: str
+
+
+class FreshAttemptRow(_Row, frozen=True, kw_only=True):
+    """A fresh attempt at a company-window, numbered from 1: who granted it and why, and the digest
+    of the private files with which it began.
+    """
+
+    world_version: int
+    seat: int
+    attempt: int
+    granted_by: str
+    reason: str
+    files_digest: str
+
+
 class Call(_Row, frozen=True, kw_only=True):
     """A tool call of a reply; `arguments` is the model's text."""
 
@@ -130,6 +162,8 @@ ROWS: Final[dict[str, Any]] = {
     DAYS: DayRow,
     BOUNDARIES: BoundaryRow,
     ENVIRONMENTS: EnvironmentRow,
+    ATTEMPT_FAILURES: AttemptFailureRow,
+    FRESH_ATTEMPTS: FreshAttemptRow,
     CONVERSATIONS: ConversationRow,
 }
 """The type of a row of each file of JSON Lines, by the name it has in a run's folder."""
