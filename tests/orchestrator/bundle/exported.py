@@ -7,11 +7,11 @@ from manifests.bundle import (
     MANIFEST_FILE,
     RESULTS_FILE,
     Bundle,
-    Fault,
     Predicate,
     faults,
     new_bundle,
 )
+from manifests.containers import Fault
 from manifests.keys import PrivateKey
 from orchestrator.bundle.export import export
 from orchestrator.bundle.replay import replay_bundle
