@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.analysis.builds import ServedBuilds, served_builds
 from campaigns.analysis.conduct import conduct
 from campaigns.analysis.contrasts import Contrasts, contrasts
 from campaigns.analysis.health import Health, decision_health
@@ -44,20 +45,24 @@ class GroupResults:
 
 @dataclass(frozen=True, slots=True)
 class ModelConduct:
-    """Decision health and workload of the models in the order of the campaign; the last row of
-    either is all of them.
+    """Decision health and workload of the models in the order of the campaign, where the last row
+    of either is all of them; and the builds that have served them.
     """
 
     health: tuple[Health, ...]
     workload: tuple[Workload, ...]
+    builds: tuple[ServedBuilds, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Both tables as plain JSON, under `decision_health` and `workload`."""
+        """All as plain JSON, under `decision_health`, `workload` and `served_builds`."""
         tables = {
             "decision_health": [row.to_json() for row in self.health],
             "workload": [row.to_json() for row in self.workload],
         }
-        return {name: {"candidates": rows[:-1], "all": rows[-1]} for name, rows in tables.items()}
+        found: dict[str, Any] = {
+            name: {"candidates": rows[:-1], "all": rows[-1]} for name, rows in tables.items()
+        }
+        return found | {"served_builds": [row.to_json() for row in self.builds]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,9 @@ def _conduct(store: Store, campaign: str) -> ModelConduct | None:
         return None
     trajectories = [each for run in source.runs() for each in conduct(run)]
     return ModelConduct(
-        tuple(decision_health(models, trajectories)), tuple(workload(models, trajectories))
+        tuple(decision_health(models, trajectories)),
+        tuple(workload(models, trajectories)),
+        served_builds(models, trajectories),
     )
 
 

@@ -81,7 +81,9 @@ class Conduct(msgspec.Struct, frozen=True, kw_only=True):
     `queries` and `notes` are those of settled windows, whose last attempt counts; `statements` are
     the if-then statements of these notes. `late` is the work of replies that came for an owner
     which had lost the run: they were paid, and are in none of the other figures; their requests
-    count as possibly billed. `failures` counts all requests without a reply, by kind.
+    count as possibly billed. `failures` counts all requests without a reply, by kind. `builds`
+    counts all replies by the build that its service says has served them, in the order in which
+    they first appear; replies without such a word are not in it.
     """
 
     run_id: str
@@ -99,6 +101,7 @@ class Conduct(msgspec.Struct, frozen=True, kw_only=True):
     counted: Work
     apart: Work
     late: Work
+    builds: dict[str, int]
 
     @property
     def active(self) -> int:
@@ -131,7 +134,10 @@ def conduct(run: RunRecords) -> list[Conduct]:
     for failure in run.rows(FailureRecord):
         failures[failure.seat][failure.kind] += 1
     late: dict[int, list[ReplyRecord]] = defaultdict(list)
+    builds: dict[int, Counter[str]] = defaultdict(Counter)
     for reply in run.rows(ReplyRecord):
+        if reply.build is not None:
+            builds[reply.seat][reply.build] += 1
         if reply.is_late:
             late[reply.seat].append(reply)
     found: list[Conduct] = []
@@ -155,6 +161,7 @@ def conduct(run: RunRecords) -> list[Conduct]:
                 counted=counted,
                 apart=apart,
                 late=Work.of_late(late[seat]),
+                builds=dict(builds[seat]),
             )
         )
     return found

@@ -92,6 +92,10 @@ class ReplyRecord(Record, frozen=True, kw_only=True):
     ]
     requested_model: str
     returned_model: str
+    build: Annotated[
+        str | None, Meta(description="The served model's build, as its service fingerprints it.")
+    ]
+    request_id: Annotated[str | None, Meta(description="The service's own name of the request.")]
     stop: Annotated[str, Meta(description="finished, tool_calls, length, content_filter, other")]
     tool_calls: Count
     input_tokens: int | None

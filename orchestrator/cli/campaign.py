@@ -93,7 +93,7 @@ def launch(
     if days is not None:
         definition = definition.model_copy(update={"horizon_days": days})
     planned = plan(definition)
-    with created(planned, store) as (opened, name):
+    with created(planned, store, address) as (opened, name):
         if opened.catalogue.campaign(name).desired is not DesiredState.RUNNING:
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
         if days is not None:

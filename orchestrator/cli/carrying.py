@@ -17,7 +17,7 @@ from manifests.errors import StoreError
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import frozen, with_endpoints
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
-from orchestrator.cli.rehearsing import rehearsal_gateway
+from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.owners import shown
 from orchestrator.progress import CampaignProgress, ProgressReader
@@ -37,19 +37,24 @@ _MOST_TROUBLES: Final = 2
 
 
 @contextmanager
-def created(planned: CampaignPlan, location: str) -> Iterator[tuple[Store, str]]:
+def created(
+    planned: CampaignPlan, location: str, address: str | None
+) -> Iterator[tuple[Store, str]]:
     """The store, made if need be, with this campaign in it, and the campaign's name.
 
-    Everything is checked before anything is made.
+    Everything is checked before anything is made. `address` is that of the cluster whose hosts are
+    to play.
 
     Raises:
-        InputError: a candidate that cannot play here, an unusable policy or parameter, or another
-            plan of this name in the store.
+        InputError: a candidate that cannot play here, an unusable policy or parameter, variables of
+            routes that are not set, or another plan of this name in the store.
         StoreError: the store cannot be made or used.
     """
     manifest = frozen(planned)
     check_playable(manifest)
     key = None
+    if not _is_there(location, manifest.provenance.campaign):
+        check_variables(manifest, address)
     if manifest.decisive.harness is not None:
         key = new_key()
         manifest = with_endpoints(manifest, key, os.environ)
@@ -69,7 +74,8 @@ def carry_out(
     Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
 
     Raises:
-        InputError: a cluster, a number of hosts, or a rehearsal gateway that cannot be used.
+        InputError: a cluster, a number of hosts, or a rehearsal gateway that cannot be used, or
+            variables of routes that are not set.
         StoreError: somebody else carries it out, or the store or Ray refuses.
     """
     reader = ProgressReader(store, campaign)
@@ -78,10 +84,11 @@ def carry_out(
         return progress
     if progress.owner is not None:
         raise _held(campaign, progress.owner, store.location)
+    manifest = store.catalogue.manifest(campaign)
+    check_variables(manifest, address)
     begins = "starting Ray" if address is None else f"joining Ray at {address}"
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
-        manifest = store.catalogue.manifest(campaign)
         with rehearsal_gateway(manifest, address, faults), ray_options(address) as options:
             # Ray reads its environment when it is imported.
             from orchestrator.actors.session import session
@@ -97,6 +104,16 @@ def carry_out(
     finally:
         # Hosts that were killed could not remove what they left.
         clear_scratch(BOOKS)
+
+
+def _is_there(location: str, campaign: str) -> bool:
+    """Whether a store has the campaign already; nothing is made."""
+    try:
+        with open_store(location) as store:
+            return any(row.name == campaign for row in store.catalogue.campaigns())
+    except StoreError:
+        # There is none, or whoever opens it next says what is wrong with it.
+        return False
 
 
 def how_to_resume(campaign: str, location: str) -> str:

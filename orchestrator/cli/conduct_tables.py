@@ -1,5 +1,6 @@
 """Decision health and workload of models as tables for people."""
 
+from campaigns.analysis.builds import ServedBuilds
 from campaigns.analysis.conduct import Work
 from campaigns.analysis.health import Health
 from campaigns.analysis.workload import Workload
@@ -11,7 +12,7 @@ from orchestrator.results import ModelConduct
 def show_conduct(found: ModelConduct) -> None:
     """Print how the windows of models closed, and what their decisions took."""
     _show_health(found.health)
-    _show_workload(found.workload)
+    _show_workload(found.workload, _changes(found.builds))
 
 
 def _show_health(rows: tuple[Health, ...]) -> None:
@@ -45,7 +46,7 @@ def _show_health(rows: tuple[Health, ...]) -> None:
     )
 
 
-def _show_workload(rows: tuple[Workload, ...]) -> None:
+def _show_workload(rows: tuple[Workload, ...], notes: list[str]) -> None:
     print_table(
         "Workload: sealed windows with complete usage",
         [
@@ -71,7 +72,7 @@ def _show_workload(rows: tuple[Workload, ...]) -> None:
             )
             for row in rows
         ),
-        _notes(rows[-1]),
+        [*_notes(rows[-1]), *notes],
     )
 
 
@@ -110,6 +111,17 @@ def _notes(total: Workload) -> list[str]:
             "requests without a reply that may have been billed."
         )
     return notes
+
+
+def _changes(builds: tuple[ServedBuilds, ...]) -> list[str]:
+    """Whose model its vendor changed on the way."""
+    return [
+        f"The model of {row.candidate} changed during the campaign: served as "
+        + ", then ".join(f"{build} ({count:,} replies)" for build, count in row.replies.items())
+        + "."
+        for row in builds
+        if row.changed
+    ]
 
 
 def _percent(share: float | None) -> str | None:

@@ -120,8 +120,8 @@ def results(
     seeds that means are over), ranking, entrants (private, others, market),
     directed (all pairs), companies, bankruptcies, search (of a search, as
     search-rule gives it, else null). Money is in integer cents. Where models
-    take part, also decision_health and workload, by candidate and for all;
-    where their routes have prices, money in the same way.
+    take part, also decision_health and workload, by candidate and for all, and
+    served_builds, by candidate; where their routes have prices, money as well.
     """
     from orchestrator.store import open_store
 
@@ -182,7 +182,10 @@ def search_rule(
         profiles=None if profiles is None else parse_profiles(profiles),
         scenario=scenario,
     )
-    with _place_of_search(store) as location, created(plan(definition), location) as made:
+    with (
+        _place_of_search(store) as location,
+        created(plan(definition), location, address) as made,
+    ):
         opened, campaign = made
         if opened.catalogue.campaign(campaign).desired is DesiredState.PAUSED:
             opened.catalogue.set_desired(campaign, DesiredState.RUNNING, "searched again")

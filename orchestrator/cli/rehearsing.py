@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.binding import bound_plan
 from orchestrator.cli.output import notice
+from providers.access import missing_variables
 from providers.routes import Route, parse_route
 
 URL_VARIABLE: Final = "CEO_ARENA_REHEARSAL_URL"
@@ -36,10 +37,9 @@ def rehearsal_gateway(
         StoreError: the gateway's process cannot be started.
     """
     routes = _routes(manifest)
-    named = os.environ.get(URL_VARIABLE, "").strip()
-    if named or not routes or any(route.endpoint_env != URL_VARIABLE for route in routes):
+    if not _gets_gateway(routes):
         if faults is not None:
-            raise _nobody_to_fail(named)
+            raise _nobody_to_fail(os.environ.get(URL_VARIABLE, "").strip())
         yield
         return
     if address is not None:
@@ -59,6 +59,34 @@ def rehearsal_gateway(
         keys = {route.credentials[0]: key for route in routes if route.credentials != "no key"}
         with _environment({URL_VARIABLE: base_url, **keys}):
             yield
+
+
+def check_variables(manifest: CampaignManifest, address: str | None) -> None:
+    """Raise InputError, naming all of them, when variables that the campaign's models need are not
+    set: here, unless the hosts are those of a cluster at `address`, which has an environment of its
+    own, or a gateway is to be started that sets them.
+    """
+    routes = _routes(manifest)
+    if address is not None or _gets_gateway(routes):
+        return
+    missing = missing_variables(routes, os.environ)
+    if missing:
+        raise InputError(
+            f"Campaign {manifest.provenance.campaign} needs variables that are not set: "
+            f"{', '.join(missing)}.",
+            "Set them; a key may also stand in a file that the variable with _FILE after its name "
+            "names. Then give the command again.",
+        )
+
+
+def _gets_gateway(routes: Sequence[Route]) -> bool:
+    """Whether this command is to start a gateway for these routes."""
+    named = os.environ.get(URL_VARIABLE, "").strip()
+    return bool(routes) and not named and all(_is_rehearsal(route) for route in routes)
+
+
+def _is_rehearsal(route: Route) -> bool:
+    return route.endpoint_env == URL_VARIABLE
 
 
 def _routes(manifest: CampaignManifest) -> list[Route]:

@@ -152,6 +152,8 @@ class Journal:
             is_late=is_late,
             requested_model=reply.requested_model,
             returned_model=reply.returned_model,
+            build=reply.fingerprint,
+            request_id=reply.request_id,
             stop=reply.stop,
             tool_calls=len(reply.tool_calls),
             **_tokens(reply),

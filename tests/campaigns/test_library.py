@@ -1,5 +1,7 @@
 """The library campaigns against the tables of the specification."""
 
+from collections import Counter
+
 import pytest
 
 from campaigns.definition import UNLIMITED, Allowances, load_definition
@@ -186,6 +188,8 @@ def test_the_rehearsal_of_models_seats_eight_agents_of_the_gateway() -> None:
         assert candidate.route is not None
         assert candidate.route["model"] == f"rehearsal-{candidate.id}"
         assert candidate.route["endpoint_env"] == "CEO_ARENA_REHEARSAL_URL"
+    spoken = Counter((candidate.route or {})["protocol"] for candidate in rehearsal.panel())
+    assert spoken == {"chat": 3, "responses": 3, "messages": 2}
     rule = rehearsal.candidates[-1]
     assert (rule.id, rule.parameters) == ("deterministic-rule-ceo", EVALUATED_RULE)
     assert rehearsal.baseline == rule.id

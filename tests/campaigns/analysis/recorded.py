@@ -140,22 +140,37 @@ def note(version: int, statements: int, attempt_number: int = 0) -> NoteRecord:
 def late(version: int, usage: tuple[int, int, int, int] | None) -> ReplyRecord:
     """A reply of ada's that came too late; usage is input, cached, output, reasoning tokens."""
     tokens = usage or (None, None, None, None)
-    return ReplyRecord(
-        **_place(version, 0),
-        request=1,
+    return answered(
+        version,
         is_late=True,
-        requested_model="m",
-        returned_model="m",
-        stop="finished",
-        tool_calls=1,
         input_tokens=tokens[0],
         cached_input_tokens=tokens[1],
         output_tokens=tokens[2],
         reasoning_tokens=tokens[3],
-        cache_written_tokens=0,
-        latency_seconds=1.0,
-        first_token_seconds=None,
     )
+
+
+def answered(version: int, **changes: Any) -> ReplyRecord:
+    """A reply of ada's."""
+    fields: dict[str, Any] = {
+        **_place(version, 0),
+        "request": 1,
+        "is_late": False,
+        "requested_model": "m",
+        "returned_model": "m",
+        "build": None,
+        "request_id": None,
+        "stop": "finished",
+        "tool_calls": 1,
+        "input_tokens": 1,
+        "cached_input_tokens": 0,
+        "output_tokens": 1,
+        "reasoning_tokens": 0,
+        "cache_written_tokens": 0,
+        "latency_seconds": 1.0,
+        "first_token_seconds": None,
+    }
+    return ReplyRecord(**(fields | changes))
 
 
 def failure(kind: str) -> FailureRecord:

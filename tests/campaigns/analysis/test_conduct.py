@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 from campaigns.analysis.behaviour import behaviour
+from campaigns.analysis.builds import served_builds
 from campaigns.analysis.conduct import SETTINGS, Conduct, Work, conduct
 from campaigns.analysis.health import decision_health
 from campaigns.analysis.workload import workload
@@ -11,6 +12,7 @@ from campaigns.plan import plan
 from campaigns.records import Record
 from tests.campaigns.analysis.recorded import (
     Recorded,
+    answered,
     attempt,
     failure,
     late,
@@ -142,3 +144,23 @@ def test_nothing_played_is_nothing_and_no_mean() -> None:
     assert (work.replies_per_trajectory_mean, work.replies_per_trajectory_sd) == (12.0, None)
     (nobody,) = behaviour(["bob"], alone)
     assert nobody.per_window(0) is None
+
+
+def test_a_model_that_its_vendor_changes_on_the_way_is_told() -> None:
+    replies = [
+        *(answered(0, build="fp-1"), answered(0, build="fp-1", request=2)),
+        *(answered(1, build="fp-2"), answered(2)),
+    ]
+    windows = [window(version, "sealed") for version in range(3)]
+    attempts = [attempt(version, "sealed", 1) for version in range(3)]
+
+    ada, bob = served_builds(
+        ["ada", "bob"], conduct(Recorded(RUN, [*windows, *attempts, *replies]))
+    )
+
+    assert ada.to_json() == {
+        "candidate": "ada",
+        "replies": {"fp-1": 2, "fp-2": 1},
+        "changed": True,
+    }
+    assert (bob.replies, bob.changed) == ({}, False)

@@ -34,6 +34,8 @@ def reply(**changes: Any) -> ReplyRecord:
         "is_late": False,
         "requested_model": "m",
         "returned_model": "m",
+        "build": None,
+        "request_id": None,
         "stop": "finished",
         "tool_calls": 0,
         "input_tokens": None,

@@ -179,3 +179,25 @@ class TestLaunch:
         whole = ceo_arena(capsys, "launch", file, "--store", store)
         assert whole.code == 2
         assert "horizon_days" in whole.err
+
+
+def test_launch_names_every_variable_that_is_not_set_and_makes_nothing(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = tmp_path / "key"
+    key.write_text("canary", encoding="utf-8")
+    for vendor in ("OPENAI", "DEEPSEEK", "ANTHROPIC", "DASHSCOPE", "GEMINI", "ARK"):
+        for kind in ("BASE_URL", "API_KEY", "API_KEY_FILE"):
+            monkeypatch.delenv(f"{vendor}_{kind}", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("ARK_API_KEY_FILE", str(key))
+    assert ceo_arena(capsys, "plan", "main", "--json").code == 0
+    answer = ceo_arena(capsys, "launch", "main", "--store", tmp_path / "store")
+    assert answer.code == 2
+    assert (
+        "Campaign main needs variables that are not set: OPENAI_API_KEY, DEEPSEEK_BASE_URL, "
+        "DEEPSEEK_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, DASHSCOPE_BASE_URL, "
+        "DASHSCOPE_API_KEY, GEMINI_BASE_URL, GEMINI_API_KEY, ARK_BASE_URL."
+    ) in " ".join(answer.err.split())
+    assert "canary" not in answer.err
+    assert not (tmp_path / "store").exists()

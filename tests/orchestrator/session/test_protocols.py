@@ -1,0 +1,90 @@
+"""The same campaign with its agents over another protocol each time: the same world, day by day."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from campaigns.definition import parse_definition
+from campaigns.plan import plan
+from orchestrator.binding import bound_scenario, frozen
+from orchestrator.ceos import seated
+from orchestrator.lifecycle import RunState
+from orchestrator.session.services import ModelServices
+from orchestrator.store import RunKey, open_store
+from orchestrator.world import StopKind, StopRequest, World
+from providers.rehearsal import RunningGateway, start_gateway
+from tests.providers.rehearsal.windows import PROTOCOLS, THINKING
+
+AGENTS: Final = ("gambler", "apprentice", "diarist", "bidder")
+
+
+def campaign(protocol: str) -> dict[str, Any]:
+    """Four agents and a policy for two windows, of seven days and of three."""
+    route = {
+        "protocol": protocol,
+        "native_ceiling": 65_536,
+        "endpoint_env": "CEO_ARENA_REHEARSAL_URL",
+        "credentials": ["CEO_ARENA_REHEARSAL_KEY"],
+        "options": THINKING[protocol],
+    }
+    models = [
+        {"id": agent, "seat": seat, "route": route | {"model": f"rehearsal-{agent}"}}
+        for seat, agent in enumerate(AGENTS, start=1)
+    ]
+    return {
+        "name": "protocols",
+        "seeds": [11],
+        "lineups": ["reference"],
+        "horizon_days": 10,
+        "candidates": [*models, {"id": "rival", "seat": len(AGENTS) + 1, "policy": "growth"}],
+    }
+
+
+def played(folder: Path, protocol: str) -> tuple[list[str], list[Any]]:
+    """(the digest of each day, the decision of each company at each window)."""
+    planned = plan(parse_definition(campaign(protocol), "the campaign of a test"))
+    with open_store(str(folder / protocol), create=True) as store:
+        store.catalogue.create_campaign(frozen(planned), planned.runs)
+        manifest = store.catalogue.manifest("protocols")
+        key = RunKey("protocols", planned.runs[0].run_id)
+        run = store.run(key)
+        lease = run.acquire("a test", 600)
+
+        async def play() -> RunState:
+            services, stop = ModelServices(manifest, store.controls), StopRequest()
+            scenario = bound_scenario(manifest)
+            try:
+                rest = partial(stop.ask, StopKind.PAUSE)
+                with services.for_run(run, lease, scenario, rest) as models:
+                    ceos = seated(manifest, planned.runs[0].lineup, models.ceo)
+                    world = World(run, lease, planned.runs[0], scenario, ceos, stop)
+                    return await models.kept_while(world.play())
+            finally:
+                await services.close()
+
+        assert asyncio.run(play()) is RunState.COMPLETED
+        days = [day.state_digest for day in run.days()]
+        decisions = [
+            (window.version, window.seat, window.status, window.decision)
+            for window in run.company_windows()
+        ]
+    return days, decisions
+
+
+def test_agents_over_any_protocol_make_the_same_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway: RunningGateway
+    with start_gateway() as gateway:
+        monkeypatch.setenv("CEO_ARENA_REHEARSAL_URL", gateway.base_url)
+        monkeypatch.setenv("CEO_ARENA_REHEARSAL_KEY", "any-key")
+        chat, responses, messages = (played(tmp_path, protocol) for protocol in PROTOCOLS)
+        refused = gateway.statistics()["refusals"]
+    assert len(chat[0]) == 10
+    assert {status for _, _, status, _ in chat[1]} == {"sealed"}
+    assert responses == chat
+    assert messages == chat
+    assert refused == {}
