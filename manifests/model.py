@@ -250,6 +250,32 @@ def plan_hash(decisive: Decisive) -> str:
     return digest(decisive.model_dump(mode="json"))
 
 
+def run_inputs(decisive: Decisive, run_id: str) -> dict[str, Any]:
+    """Everything that decides one run, whatever else the campaign holds: two plans with equal
+    inputs of a run play the same run. Its place in the matrix, its group and the other runs decide
+    nothing of it.
+
+    Raises:
+        KeyError: no such run.
+    """
+    data = decisive.model_dump(mode="json")
+    (run,) = [run for run in data.pop("runs") if run["id"] == run_id] or [None]
+    if run is None:
+        raise KeyError(run_id)
+    seated = set(run["seats"].values())
+    candidates = [*data.pop("candidates"), *data.pop("baselines")]
+    limits = data.pop("limits")
+    allowances = limits.pop("allowances", {})
+    del data["seeds"]
+    return {
+        **data,
+        **{name: run[name] for name in ("seed", "repeat", "lineup", "seats")},
+        "candidates": [each for each in candidates if each["id"] in seated],
+        "limits": limits,
+        "allowances": {name: allowances[name] for name in allowances if name in seated},
+    }
+
+
 def freeze(decisive: Decisive, provenance: Provenance) -> CampaignManifest:
     """The manifest of these parts, with the plan hash they have now."""
     return CampaignManifest(plan_hash=plan_hash(decisive), decisive=decisive, provenance=provenance)

@@ -72,6 +72,14 @@ def launch(
     hosts: HostsOption = None,
     address: AddressOption = None,
     faults: FaultsOption = None,
+    extend: Annotated[
+        bool,
+        typer.Option(
+            "--extend",
+            help="Extend the campaign of this name by what its file has now: seeds, repeats, "
+            "lineups. Runs whose inputs are unchanged are kept.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Carry a campaign out on Ray, follow it, and print its results.
@@ -93,7 +101,7 @@ def launch(
     if days is not None:
         definition = definition.model_copy(update={"horizon_days": days})
     planned = plan(definition)
-    with created(planned, store, address) as (opened, name):
+    with created(planned, store, address, extend) as (opened, name):
         if opened.catalogue.campaign(name).desired is not DesiredState.RUNNING:
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
         if days is not None:

@@ -19,6 +19,7 @@ from orchestrator.binding import frozen, with_endpoints
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
+from orchestrator.extension import extend
 from orchestrator.owners import shown
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.scratch import clear_scratch
@@ -38,12 +39,12 @@ _MOST_TROUBLES: Final = 2
 
 @contextmanager
 def created(
-    planned: CampaignPlan, location: str, address: str | None
+    planned: CampaignPlan, location: str, address: str | None, extending: bool = False
 ) -> Iterator[tuple[Store, str]]:
     """The store, made if need be, with this campaign in it, and the campaign's name.
 
     Everything is checked before anything is made. `address` is that of the cluster whose hosts are
-    to play.
+    to play. When `extending`, a campaign of this name that the store has is extended by the plan.
 
     Raises:
         InputError: a candidate that cannot play here, an unusable policy or parameter, variables of
@@ -59,7 +60,23 @@ def created(
         key = new_key()
         manifest = with_endpoints(manifest, key, os.environ)
     with open_store(location, create=True) as store:
+        if extending:
+            _extend(store, planned)
         yield store, store.catalogue.create_campaign(manifest, planned.runs, key).name
+
+
+def _extend(store: Store, planned: CampaignPlan) -> None:
+    name = planned.definition.name
+    if name not in [row.name for row in store.catalogue.campaigns()]:
+        return
+    try:
+        found = extend(store, planned, os.environ)
+    except LeaseHeld as held:
+        raise _held(name, shown(held.owner), store.location) from held
+    notice(
+        f"Campaign {name}: {len(found.kept)} runs that have begun are kept, "
+        f"{len(found.added)} are added."
+    )
 
 
 def carry_out(

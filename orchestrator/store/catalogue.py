@@ -1,7 +1,7 @@
 """The catalogue: which campaigns and runs a store holds, and what the operator wants of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, select, update
@@ -16,6 +16,7 @@ from orchestrator.store.codec import planned_json, read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
+from orchestrator.store.plans import beginnings, replace_plan
 from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
 from orchestrator.store.schema import (
     acts,
@@ -23,6 +24,7 @@ from orchestrator.store.schema import (
     campaign_leases,
     campaigns,
     endpoint_keys,
+    past_plans,
     runs,
 )
 
@@ -66,6 +68,41 @@ class Catalogue:
             else:
                 _check_same_plan(CampaignManifest.from_json(found), manifest)
             return _campaign(connection, name)
+
+    @repeated
+    def extend_campaign(
+        self,
+        before: str,
+        manifest: CampaignManifest,
+        planned: Sequence[PlannedRun],
+        begun: Collection[str],
+    ) -> None:
+        """Put a new plan in the place of the one with the hash `before`, which is kept beside it;
+        doing it again changes nothing. The runs that have `begun` stay as they are.
+
+        Raises:
+            InputError: the campaign has another plan than both, or a name cannot be that of a file.
+        """
+        name = manifest.provenance.campaign
+        _check_names(name, [run.run_id for run in planned])
+        with self._database.write(CommitPoint.EXTEND_CAMPAIGN) as connection:
+            found = _campaign(connection, name).plan_hash
+            if found == manifest.plan_hash:
+                return
+            if found != before:
+                raise InputError(
+                    f"Campaign {name} was given another plan meanwhile: {found}.", "Try again."
+                )
+            replace_plan(connection, manifest, planned, begun)
+            record_act(connection, Target(name), "extend", f"from plan {before}")
+
+    @repeated
+    def beginnings(self, name: str) -> dict[str, str]:
+        """The hash of the plan under which each run began, by run id, where that is not the present
+        one.
+        """
+        with self._database.read() as connection:
+            return beginnings(connection, name)
 
     @repeated
     def campaigns(self) -> list[CampaignRow]:
@@ -216,16 +253,21 @@ _SUBJECT: Final = "campaign "
 _LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
 
 
-def copied_rows(connection: Connection, campaign: str) -> dict[Table, list[dict[str, Any]]]:
+Copies = Mapping[Table, list[dict[str, Any]]]
+"""Rows by table."""
+
+
+def copied_rows(connection: Connection, campaign: str) -> Copies:
     """The rows of a campaign that the database of each of its runs repeats."""
     return {
         campaigns: _rows(connection, campaigns, campaigns.c.name == campaign),
         runs: _rows(connection, runs, runs.c.campaign == campaign),
         endpoint_keys: _rows(connection, endpoint_keys, endpoint_keys.c.campaign == campaign),
+        past_plans: _rows(connection, past_plans, past_plans.c.campaign == campaign),
     }
 
 
-def insert_copies(connection: Connection, copies: Mapping[Table, list[dict[str, Any]]]) -> None:
+def insert_copies(connection: Connection, copies: Copies) -> None:
     """Inverse of `copied_rows`."""
     for table, rows in copies.items():
         if rows:
@@ -294,7 +336,8 @@ def _check_same_plan(found: CampaignManifest, offered: CampaignManifest) -> None
     ]
     raise InputError(
         f"The store has a campaign {name} with another plan:\n{told(decisive, 'there', 'now')}",
-        "Give this campaign another name, or use another store.",
+        "Give this campaign another name, or use another store. If it only adds seeds, repeats or "
+        "lineups: launch it with --extend.",
     )
 
 

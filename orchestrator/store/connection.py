@@ -56,6 +56,8 @@ class CommitPoint(StrEnum):
     SETTLE_SPENDING = "settle spending"
     RECORD_FAILURE = "record failure"
     SET_HOLD = "set hold"
+    EXTEND_CAMPAIGN = "extend campaign"
+    RENEW_COPY = "renew copy"
 
 
 class DatabaseNow(GenericFunction[int]):

@@ -11,14 +11,15 @@ from typing import Final
 from sqlalchemy import Connection, select, update
 
 from manifests.errors import IntegrityError, StoreError
-from orchestrator.store.catalogue import copied_rows, insert_controls, insert_copies
+from orchestrator.store.catalogue import Copies, copied_rows, insert_controls, insert_copies
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.errors import explained
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
+from orchestrator.store.plans import renew_copies, was_planned
 from orchestrator.store.records import DesiredState, RunKey
-from orchestrator.store.schema import campaigns, run_states, runs
+from orchestrator.store.schema import campaigns, past_plans, run_states, runs
 
 CATALOGUE_FILE: Final = "catalogue.db"
 RUNS_DIRECTORY: Final = "runs"
@@ -86,20 +87,31 @@ class RunFile:
     def _opened(self) -> HeldRun:
         self._database = open_file(self._path)
         try:
-            with self._catalogue.read() as catalogue:
-                bound = _plan_hash(catalogue, self._key.campaign)
             with self._database.read() as connection:
                 run, content = _own_row(connection, self._key, self._path)
                 found = _plan_hash(connection, self._key.campaign)
-            if found != bound:
-                raise IntegrityError(
-                    f"{self._path} was written under plan {found}, but its campaign has {bound}.",
-                    "Put back the database that belongs to this campaign.",
-                )
+            self._keep_up(self._database, run, found)
             return HeldRun(self._database, run, read_planned(content, f"the plan of {self._key}"))
         except BaseException:
             self.close()
             raise
+
+    def _keep_up(self, database: Database, run: int, found: str | None) -> None:
+        """Let the run, whose copy has the plan `found`, take notice of a plan that extends it."""
+        name = self._key.campaign
+        with self._catalogue.read() as catalogue:
+            bound = _plan_hash(catalogue, name)
+            if found == bound:
+                return
+            extended = found is not None and was_planned(catalogue, name, found)
+            copies = copied_rows(catalogue, name)
+        if not extended:
+            raise IntegrityError(
+                f"{self._path} was written under plan {found}, but its campaign has {bound}.",
+                "Put back the database that belongs to this campaign.",
+            )
+        with database.write(CommitPoint.RENEW_COPY) as connection:
+            renew_copies(connection, run, copies)
 
 
 def open_directory(path: Path, create: bool) -> Directory:
@@ -145,22 +157,29 @@ def _fill_with_nothing(_connection: Connection) -> None:
 
 
 def _fill_from_runs(directory: Path, connection: Connection) -> None:
+    campaigns_there: dict[str, Copies] = {}
+    seated: list[tuple[RunKey, bytes]] = []
     for key, path in run_files(directory):
         database = open_file(path)
         try:
             with database.read() as of_run:
                 copies = copied_rows(of_run, key.campaign)
-                _, planned = _own_row(of_run, key, path)
+                seated.append((key, _own_row(of_run, key, path)[1]))
         finally:
             database.close()
-        if _plan_hash(connection, key.campaign) is None:
-            insert_copies(connection, copies)
-            insert_controls(
-                connection,
-                key.campaign,
-                DesiredState.PAUSED,
-                "The catalogue was lost and is built again from the runs.",
-            )
+        # The copy that knows the most plans is the latest.
+        known = campaigns_there.setdefault(key.campaign, copies)
+        if len(copies[past_plans]) > len(known[past_plans]):
+            campaigns_there[key.campaign] = copies
+    for name, copies in campaigns_there.items():
+        insert_copies(connection, copies)
+        insert_controls(
+            connection,
+            name,
+            DesiredState.PAUSED,
+            "The catalogue was lost and is built again from the runs.",
+        )
+    for key, planned in seated:
         # Only a run's own database is sure to have the lineup with which it was played.
         connection.execute(
             update(runs)

@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -192,6 +192,19 @@ runs: Final = Table(
     _bytes("planned"),
     UniqueConstraint("campaign", "run_id"),
 )
+
+# The plans that an extended campaign had before its present one.
+past_plans: Final = Table(
+    "past_plans",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    Column("plan_hash", Text, primary_key=True),
+    _bytes("manifest"),
+    _integer("replaced_at"),
+)
+
+# The plan under which a run began, where that is not the present one.
+begun_under: Final = Table("begun_under", metadata, _run(), _text("plan_hash"))
 
 run_states: Final = Table(
     "run_states",
