@@ -1,4 +1,6 @@
-"""The tables of a study as files: CSV and Parquet, with a JSON document that explains them."""
+"""A study as files: tables as CSV and Parquet with a document that explains them, figures as SVG
+and PNG.
+"""
 
 import json
 from collections.abc import Iterable
@@ -6,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from campaigns.analysis.tables import Table
+from campaigns.report.drawing import Figure
 
 INDEX: Final = "tables.json"
 
@@ -38,3 +41,15 @@ def table_index(tables: Iterable[Table]) -> dict[str, object]:
         }
         for table in tables
     }
+
+
+def write_figures(figures: Iterable[Figure], folder: Path) -> list[Path]:
+    """Write `<name>.svg` and `<name>.png` for every figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for figure in figures:
+        svg, png = folder / f"{figure.name}.svg", folder / f"{figure.name}.png"
+        svg.write_text(figure.svg, encoding="utf-8")
+        png.write_bytes(figure.png)
+        written += [svg, png]
+    return written
