@@ -1,5 +1,6 @@
 """All estimators over the evidence of one or several campaigns."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +91,12 @@ class Study:
                 for found in self.groups
             ],
             "ranking": [
-                {"campaign": found.campaign, "group": found.group, **row.to_json()}
+                {
+                    "campaign": found.campaign,
+                    "group": found.group,
+                    **row.to_json(),
+                    **({} if self.tells_exits(found) else {"bankruptcies": None}),
+                }
                 for found in self.groups
                 for row in found.ranking.rows
             ],
@@ -111,6 +117,12 @@ class Study:
             },
             "notices": self.notices(),
         }
+
+    def tells_exits(self, group: GroupStudy) -> bool:
+        """Whether the outcomes of a group tell who went bankrupt."""
+        return any(
+            "exit_day" in each.measured for each in self.evidence if each.campaign == group.campaign
+        )
 
     def _missing(self) -> list[str]:
         told = []
@@ -181,10 +193,9 @@ def study(evidence: Sequence[Evidence]) -> Study:
 
 
 def _named(found: BoundDifferences) -> str:
-    """The first of the fields that differ, the broadest of them."""
-    fields = list(dict.fromkeys(".".join(each.path.split(".")[1:3]) for each in found.changes))
-    more = f" and {len(fields) - 6} more" if len(fields) > 6 else ""
-    return ", ".join(fields[:6]) + more
+    """The parts of a manifest in which fields differ, such as `runs, scenario, seeds`."""
+    parts = (re.split(r"[.\[ ]", change.path)[1] for change in found.changes)
+    return ", ".join(dict.fromkeys(parts))
 
 
 def _group(evidence: Evidence, group: str) -> GroupStudy:

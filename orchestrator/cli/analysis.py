@@ -20,6 +20,7 @@ from orchestrator.cli.output import (
     notice,
     print_json,
 )
+from orchestrator.cli.tables import print_text
 
 if TYPE_CHECKING:
     from campaigns.analysis.study import Study
@@ -108,6 +109,57 @@ def analyze(
         show_study(found, tables)
         if bundle is not None and not differences:
             notice("The tables in every bundle are those that its records lead to.")
+    for difference in differences:
+        notice(f"A bundle differs from its records: {difference}")
+    if differences or not found.is_complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+@app.command()
+def report(
+    names: NamesArgument = None,
+    store: StoresOption = None,
+    scores: ScoresOption = None,
+    bundle: BundlesOption = None,
+    key: PublicKeysOption = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIRECTORY", help="Where page, figures and tables go.")
+    ] = Path("ceo-arena-report"),
+    as_json: JsonOption = False,
+) -> None:
+    """Write the report: one HTML page, every figure as SVG and PNG, every table.
+
+    The page is one file that loads nothing: open it from the folder, send it,
+    print it. Ends with 1 when runs are missing, which the page says as well,
+    or when the tables in a bundle are not those that its records lead to.
+
+    JSON: page, figures (by section), tables, complete, notices.
+    """
+    from campaigns.analysis.tables import all_tables
+    from campaigns.report.figures import all_figures
+    from campaigns.report.files import write_figures, write_tables
+    from campaigns.report.page.report import report_page
+
+    found, differences = _study(names, store, scores, bundle, public_keys(key))
+    tables = all_tables(found)
+    figures = all_figures(found, tables)
+    page = out / "report.html"
+    with _writing(out):
+        write_tables(tables.values(), out / "tables")
+        write_figures((each for own in figures.values() for each in own), out / "figures")
+        page.write_text(report_page(found, tables, figures), encoding="utf-8")
+    if as_json:
+        print_json(
+            {
+                "page": str(page),
+                "figures": {name: [each.name for each in own] for name, own in figures.items()},
+                "tables": list(tables),
+                "complete": found.is_complete,
+                "notices": found.notices(),
+            }
+        )
+    else:
+        print_text(f"The report is {page}", *found.notices())
     for difference in differences:
         notice(f"A bundle differs from its records: {difference}")
     if differences or not found.is_complete:

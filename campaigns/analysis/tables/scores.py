@@ -32,7 +32,6 @@ def _place(group: GroupStudy) -> dict[str, str]:
 
 
 def _ranking(study: Study) -> Table:
-    measured = {each.campaign: "exit_day" in each.measured for each in study.evidence}
     return table(
         "ranking",
         "Operating performance",
@@ -53,9 +52,9 @@ def _ranking(study: Study) -> Table:
             {
                 **_place(group),
                 **row.to_json(),
-                "bankruptcies": row.bankruptcies if measured[group.campaign] else None,
+                "bankruptcies": row.bankruptcies if study.tells_exits(group) else None,
                 "bankruptcy_rate": row.bankruptcies / row.outcomes
-                if measured[group.campaign]
+                if study.tells_exits(group)
                 else None,
             }
             for group in study.groups

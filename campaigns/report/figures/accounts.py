@@ -37,7 +37,7 @@ def account_figures(setting: Setting) -> Iterator[Figure]:
         yield _outlays(setting)
     if not setting.of_main("profiles").is_empty():
         yield _profiles(setting)
-    if not setting.of_main("decomposition").is_empty():
+    if setting.entrants and not setting.of_main("decomposition").is_empty():
         yield _decomposition(setting)
 
 

@@ -10,6 +10,8 @@
     if (theme === "auto") delete root.dataset.theme; else root.dataset.theme = theme;
     button.textContent = `Theme: ${theme}`;
   };
+  const contents = document.querySelector("nav.contents details");
+  if (contents && matchMedia("(max-width: 56rem)").matches) contents.open = false;
   let theme = order.includes(remembered()) ? remembered() : "auto";
   show(theme);
   button.addEventListener("click", () => {
