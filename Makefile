@@ -1,4 +1,5 @@
-# make campaign   play the rehearsal campaign on a local Ray and print its matrix
+# make campaign   play two rehearsals on a local Ray and print their matrices: scripted models for
+#                 two weeks, and policies for 500 days
 # make test       run all tests; lint, format, types and the import contract are among them
 #
 # Both first make .venv from requirements.lock, every package checked by its hash. They need make and
@@ -46,6 +47,7 @@ help:
 	@sed -n '/^# make /,/^$$/s/^# \{0,1\}//p' Makefile
 
 campaign: $(STAMP)
+	@$(BIN)/ceo-arena launch rehearsal-llm --days 14
 	@$(BIN)/ceo-arena launch rehearsal
 
 test: $(STAMP)

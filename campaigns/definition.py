@@ -244,6 +244,10 @@ class CampaignDefinition(_CampaignData):
         seated = [candidate for candidate in self.candidates if candidate.seat is not None]
         return tuple(sorted(seated, key=lambda candidate: candidate.seat or 0))
 
+    def short_form(self, days: int | None) -> Self:
+        """The campaign over its first so many days, a plan of its own; None leaves it whole."""
+        return self if days is None else self.model_copy(update={"horizon_days": days})
+
     def all_candidates(self) -> tuple[Candidate, ...]:
         """The candidates of the file in its order, then those that a search makes."""
         if self.search is None:

@@ -121,13 +121,14 @@ def library() -> tuple[LibraryEntry, ...]:
     return tuple(_entry(name) for name in library_names())
 
 
-def overview(reference: str) -> Overview:
-    """The plan of a library campaign or of a campaign file, with the hash that a launch would have.
+def overview(reference: str, days: int | None = None) -> Overview:
+    """The plan of a library campaign or of a campaign file, or of its short form over so many days,
+    with the hash that a launch would have.
 
     Raises:
         InputError: the campaign cannot be read, or its scenario, a policy or a route is unusable.
     """
-    planned = plan(load_definition(reference))
+    planned = plan(load_definition(reference).short_form(days))
     manifest = frozen(planned)
     scenario = bound_scenario(manifest)
     candidates = (*manifest.decisive.candidates, *manifest.decisive.baselines)

@@ -9,6 +9,7 @@ from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
     Column,
+    DaysOption,
     FaultsOption,
     JsonOption,
     NameArgument,
@@ -50,16 +51,6 @@ AddressOption = Annotated[
         show_default="a private Ray on this machine",
     ),
 ]
-DaysOption = Annotated[
-    int | None,
-    typer.Option(
-        "--days",
-        metavar="N",
-        min=1,
-        help="Play only so many days: a short form, with a plan hash of its own.",
-        show_default="those of the campaign",
-    ),
-]
 
 
 @app.command()
@@ -97,10 +88,7 @@ def launch(
     from orchestrator.cli.carrying import carry_out, created
     from orchestrator.store import DesiredState
 
-    definition = load_definition(campaign)
-    if days is not None:
-        definition = definition.model_copy(update={"horizon_days": days})
-    planned = plan(definition)
+    planned = plan(load_definition(campaign).short_form(days))
     with created(planned, store, address, extend) as (opened, name):
         if opened.catalogue.campaign(name).desired is not DesiredState.RUNNING:
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")

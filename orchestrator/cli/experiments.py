@@ -14,6 +14,7 @@ from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
     Column,
+    DaysOption,
     JsonOption,
     NameArgument,
     StoreOption,
@@ -64,6 +65,7 @@ def campaigns(as_json: JsonOption = False) -> None:
 @app.command("plan")
 def show_plan(
     campaign: Annotated[str, typer.Argument(help="A library campaign, or the path of a file.")],
+    days: DaysOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="List every run as well.")] = False,
     estimated: Annotated[
         bool, typer.Option("--estimate", help="Estimate replies, tokens and money as well.")
@@ -93,7 +95,7 @@ def show_plan(
     """
     from orchestrator.overview import overview
 
-    found = overview(campaign)
+    found = overview(campaign, days)
     forecast = _forecast(found, past) if estimated or past is not None else None
     if as_json:
         more = {} if forecast is None else {"estimate": forecast.to_json()}

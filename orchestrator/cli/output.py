@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 STORE_VARIABLE: Final = "CEO_ARENA_STORE"
 DEFAULT_STORE: Final = "ceo-arena-store"
 
+DaysOption = Annotated[
+    int | None,
+    typer.Option(
+        "--days",
+        metavar="N",
+        min=1,
+        help="Only the first so many days: a short form, with a plan hash of its own.",
+        show_default="those of the campaign",
+    ),
+]
 StoreOption = Annotated[
     str,
     typer.Option(

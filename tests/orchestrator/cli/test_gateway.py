@@ -176,6 +176,10 @@ class TestLaunch:
         again = ceo_arena(capsys, "launch", file, "--days", "7", "--store", store, "--json")
         assert again.code == 0, again.err
         assert again.data == answer.data
+        planned = ceo_arena(capsys, "plan", file, "--days", "7", "--json").data
+        assert planned["plan_hash"] == answer.data["plan_hash"]
+        assert planned["plan_hash"] != ceo_arena(capsys, "plan", file, "--json").data["plan_hash"]
+        assert planned["counts"]["windows"] == 1
         whole = ceo_arena(capsys, "launch", file, "--store", store)
         assert whole.code == 2
         assert "horizon_days" in whole.err
