@@ -1,6 +1,7 @@
 """Commands about what CEOs are told, and what they did in their windows."""
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,6 +84,9 @@ def show(
     full: Annotated[
         bool, typer.Option("--full", help="Cut no text, and show replies as they were received.")
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print the audit trace, one JSON object a line.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show one company-window: briefing, replies, calls and results, files, seal, usage, timing.
@@ -90,18 +94,26 @@ def show(
     Works while the window is open, too. The time at the left is the active
     time of the attempt.
 
+    In a trace an event is cut at 64 KiB and the whole at 16 MiB; what is cut
+    is marked. The journal has it whole: see --json.
+
     JSON: as a window of `windows`, and campaign, identity, last_day,
     allowance, events (all of them, each with its kind), late (replies that
     came too late: attempt, request, owner, epoch, reply), decision, receipts.
     """
     from orchestrator.cli.window_text import window_lines
     from orchestrator.session.reading import WindowReader
+    from orchestrator.session.trace import trace_lines
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
         reader = WindowReader(opened, chosen_campaign(opened, name))
         view = reader.view(run, day, seat)
-    if as_json:
+    if trace:
+        for line in trace_lines(view.events):
+            sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+    elif as_json:
         print_json(view.to_json())
     else:
         print_text(*window_lines(view, full=full))

@@ -197,7 +197,7 @@ class WindowView:
             "identity": self.identity,
             "last_day": self.last_day,
             "allowance": None if allowance is None else msgspec.structs.asdict(allowance),
-            "events": [_plain(event) for event in self.events],
+            "events": [plain_event(event) for event in self.events],
             "late": [answer.to_json() for answer in self.record.late],
             "decision": None if self.decision is None else self.decision.model_dump(mode="json"),
             "receipts": [msgspec.structs.asdict(receipt) for receipt in self.receipts],
@@ -372,6 +372,12 @@ def _attempt(sessions: SessionStore, key: AttemptKey, telling: Iterable[bytes]) 
 def _settled(run: RunStore, version: int, seat: int) -> CompanyWindow | None:
     found = (each for each in run.company_windows() if (each.version, each.seat) == (version, seat))
     return next(found, None)
+
+
+def plain_event(event: Event) -> dict[str, Any]:
+    """An event as plain JSON, with its kind and its fields by name."""
+    plain: dict[str, Any] = _plain(event)
+    return plain
 
 
 def _plain(value: Any) -> Any:

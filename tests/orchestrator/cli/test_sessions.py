@@ -213,6 +213,11 @@ class TestShow:
         assert [row["late_replies"] for row in listed(capsys, store)].count(1) == 1
         assert "Late reply" not in shown(capsys, store, OPEN, "0", "3")
 
+    def test_a_trace_is_a_line_for_every_event(self, capsys: Capture, store: Path) -> None:
+        answer = ceo_arena(capsys, "show", PLAYED, "0", "3", "--store", store, "--trace")
+        data = ceo_arena(capsys, "show", PLAYED, "0", "3", "--store", store, "--json").data
+        assert [json.loads(line) for line in answer.out.splitlines()] == data["events"]
+
     def test_a_halted_window_says_why(self, capsys: Capture, store: Path) -> None:
         text = shown(capsys, store, OPEN, "0", "3")
         assert "provider_error: refused: no credit left" in text
