@@ -297,6 +297,7 @@ class TestPrompt:
             "prompt": data["prompt_version"],
             "prompt_digest": data["prompt_digest"],
             "tools_digest": data["tools_digest"],
+            "tools": {tool["name"]: digest(tool) for tool in data["tools"]},
             "memory_characters": 40_000,
         }
 
