@@ -17,6 +17,7 @@ from orchestrator.cli import (
     analysis,
     bundles,
     campaign,
+    doctor,
     evidence,
     experiments,
     gateway,
@@ -39,7 +40,7 @@ app = typer.Typer(
 )
 GROUPS: Final = (
     *(worlds, experiments, campaign, steering, sessions, evidence, analysis),
-    *(spending, bundles, manifest, keys, gateway),
+    *(spending, doctor, bundles, manifest, keys, gateway),
 )
 for group in GROUPS:
     app.add_typer(group.app)

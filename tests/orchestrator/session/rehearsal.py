@@ -4,7 +4,7 @@ HTTP, the real store, loop and gates; only the waits take no time.
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +31,9 @@ from providers.rehearsal.faults import FaultPlan
 NAME: Final = "faulty"
 KEY: Final = "rehearsal-key-0123456789"
 Fault = dict[str, Any]
+
+PROTOCOLS: Final = ("chat", "responses", "messages")
+"""Those that the gateway speaks."""
 
 
 class SwiftClock:
@@ -69,6 +72,23 @@ class Rehearsal:
         run.set_status(lease, RunState.QUEUED, "")
         run.release(lease)
         return self.play(seed)
+
+    def lose_host(self, seed: int, when: Callable[[], bool]) -> None:
+        """Play the run of a seed until something is so, and then lose the host without a word."""
+
+        async def lose() -> None:
+            playing = asyncio.create_task(self._play(seed, StopRequest()))
+            while not await asyncio.to_thread(when):
+                assert not playing.done(), playing
+                await asyncio.sleep(0.02)
+            playing.cancel()
+            await asyncio.wait({playing})
+
+        asyncio.run(lose())
+
+    def windows(self, seed: int) -> list[WindowRecord]:
+        """All company-windows of a run."""
+        return list(WindowReader(self.store, NAME).records(run_id(seed), None, None))
 
     def status(self, seed: int) -> RunStatus:
         return self.store.run(RunKey(NAME, run_id(seed))).status()

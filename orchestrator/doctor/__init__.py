@@ -1,0 +1,14 @@
+"""Whether a campaign would run here: every check says what it found, and what to do about it."""
+
+from orchestrator.doctor.findings import Finding, Health
+from orchestrator.doctor.machine import check_clock, check_store
+from orchestrator.doctor.routes import check_routes, check_variables
+
+__all__ = [
+    "Finding",
+    "Health",
+    "check_clock",
+    "check_routes",
+    "check_store",
+    "check_variables",
+]

@@ -1,0 +1,111 @@
+"""Checks of the machine: store, disk, clock and Ray."""
+
+import http.client
+import os
+import shutil
+import ssl
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from manifests.errors import ArenaError, StoreError
+from orchestrator.doctor.findings import Finding, failed, ok, skipped, warning
+from orchestrator.store import open_store
+
+LITTLE_BYTES: Final = 1 << 30
+ENOUGH_BYTES: Final = 10 << 30
+LARGEST_SKEW_SECONDS: Final = 30.0
+_CONNECT_SECONDS: Final = 10.0
+
+
+def check_store(location: str) -> list[Finding]:
+    """Whether the store can be read and written, or made; and the room on its disk."""
+    try:
+        with open_store(location) as store:
+            names = [row.name for row in store.catalogue.campaigns()]
+            place = Path(store.location)
+    except StoreError as error:
+        place = Path(location.removeprefix("sqlite:///")).expanduser().absolute()
+        if place.exists():
+            return [failed("store", "", error.message, error.remedy)]
+        names = []
+    except ArenaError as error:
+        return [failed("store", "", error.message, error.remedy)]
+    if "://" in location and not location.startswith("sqlite:"):
+        return [ok("store", "", f"the database answers; it has {len(names)} campaigns")]
+    return [_writable(place, names), _room(place)]
+
+
+def _writable(place: Path, names: list[str]) -> Finding:
+    there = _first_existing(place)
+    try:
+        with tempfile.NamedTemporaryFile(dir=there) as probe:
+            probe.write(b"ceo-arena doctor")
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        remedy = "Make the folder writable, free some space, or name another store."
+        return failed("store", "", f"{there} cannot be written: {error.strerror}", remedy)
+    has = f"it has {len(names)} campaigns" if place.exists() else "it is made by the first launch"
+    return ok("store", "", f"{place} can be written; {has}")
+
+
+def _room(place: Path) -> Finding:
+    free = shutil.disk_usage(_first_existing(place)).free
+    said = f"{free / (1 << 30):,.1f} GiB are free"
+    if free < LITTLE_BYTES:
+        return failed("disk", "", said, "Free some space: a campaign of models needs gigabytes.")
+    if free < ENOUGH_BYTES:
+        return warning("disk", "", said, "A whole campaign of models may need more than that.")
+    return ok("disk", "", said)
+
+
+def _first_existing(place: Path) -> Path:
+    while not place.is_dir():
+        place = place.parent
+    return place
+
+
+def check_clock(base_urls: Iterable[str]) -> Finding:
+    """Whether this machine's clock agrees with the dates that services send."""
+    skews = [skew for url in dict.fromkeys(base_urls) if (skew := _skew(url)) is not None]
+    if not skews:
+        return skipped("clock", "", "no service told its time")
+    worst = max(skews, key=abs)
+    said = f"{abs(worst):.0f} s {'ahead of' if worst > 0 else 'behind'} a service's clock"
+    if abs(worst) > LARGEST_SKEW_SECONDS:
+        remedy = "Set the clock, with NTP for instance: waits that services ask for go by dates."
+        return warning("clock", "", said, remedy)
+    return ok("clock", "", said)
+
+
+def _skew(base_url: str) -> float | None:
+    """How many seconds this machine is ahead of a service, by any answer of it; None without."""
+    url = urlsplit(base_url)
+    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    connection = kind(url.hostname or "", url.port, timeout=_CONNECT_SECONDS)
+    try:
+        before = time.time()
+        connection.request("HEAD", url.path or "/")
+        date = parsedate_to_datetime(connection.getresponse().headers["Date"] or "")
+        after = time.time()
+    except (OSError, ssl.SSLError, http.client.HTTPException, ValueError, TypeError):
+        return None
+    finally:
+        connection.close()
+    told = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    # A date has whole seconds, and the answer was made somewhere in between.
+    return 0.0 if before - 1 <= told <= after + 1 else (before + after) / 2 - told
+
+
+def check_now() -> Finding | None:
+    """A clock that cannot be right; None for one that can."""
+    year = datetime.now(UTC).year
+    if year < 2025:
+        return failed("clock", "", f"the clock says it is the year {year}", "Set the clock.")
+    return None

@@ -1,0 +1,182 @@
+"""Doctor: what it finds where all is well, and what it says to do where it is not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.rehearsing import KEY_VARIABLE, URL_VARIABLE
+from orchestrator.doctor import machine
+from orchestrator.doctor.machine import check_clock, check_store
+from providers.rehearsal import GatewayOptions, start_gateway
+from providers.rehearsal.faults import FaultPlan
+from tests.orchestrator.cli.commands import ceo_arena, ceo_arena_process
+
+Capture = pytest.CaptureFixture[str]
+
+
+def campaign_file(folder: Path, **changes: Any) -> Path:
+    """A campaign of one scripted agent beside a policy."""
+    route = {
+        "protocol": "chat",
+        "model": "rehearsal-analyst",
+        "native_ceiling": 65_536,
+        "endpoint_env": URL_VARIABLE,
+        "credentials": [KEY_VARIABLE],
+        **changes,
+    }
+    file = folder / "mine.toml"
+    lines = "".join(f"{name} = {json.dumps(value)}\n" for name, value in route.items())
+    file.write_text(
+        'name = "mine"\nseeds = [11]\nlineups = ["reference"]\n'
+        f'[[candidates]]\nid = "analyst"\nseat = 1\n[candidates.route]\n{lines}'
+        '[[candidates]]\nid = "rule"\nseat = 2\npolicy = "rule"\n',
+        encoding="utf-8",
+    )
+    return file
+
+
+def checks(answer: Any) -> dict[str, dict[str, str]]:
+    return {each["check"]: each for each in answer.data["checks"]}
+
+
+def told(folder: Path, capsys: Capture, *options: str, **changes: Any) -> Any:
+    file = campaign_file(folder, **changes)
+    place = folder / "store"
+    return ceo_arena(capsys, "doctor", file, "--store", place, "--skip-ray", "--json", *options)
+
+
+@pytest.fixture(autouse=True)
+def _no_gateway_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(URL_VARIABLE, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+
+
+def test_a_campaign_that_would_run(tmp_path: Path, capsys: Capture) -> None:
+    answer = told(tmp_path, capsys)
+    found = checks(answer)
+    assert (answer.code, answer.data["ok"]) == (0, True), answer.out
+    for check in ("store", "key", "model", "tool call", "continuation", "clock"):
+        assert found[check]["health"] == "ok", found[check]
+        assert found[check]["remedy"] == ""
+    assert "rehearsal-analyst answers by stream" in found["model"]["found"]
+    assert "went back as it came" in found["continuation"]["found"]
+    assert found["ray"]["health"] == "skipped"
+    assert not (tmp_path / "store").exists(), "it makes nothing"
+
+
+def test_without_calls_nothing_is_asked(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
+    monkeypatch.setenv(KEY_VARIABLE, "key")
+    answer = told(tmp_path, capsys, "--skip-calls")
+    assert answer.code == 0
+    assert checks(answer)["call"]["health"] == "skipped"
+    assert checks(answer)["key"]["health"] == "ok"
+
+
+FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
+    ({"fault": "refuse", "status": 401}, "call", "HTTP 401", "Put right"),
+    ({"fault": "other-model"}, "call", "rehearsal-default", "accepted_aliases"),
+    ({"fault": "leave-out-usage"}, "usage", "no usage", "ask_usage"),
+    ({"fault": "empty-reply"}, "tool call", "without a call", "takes tools"),
+    ({"fault": "refuse", "status": 503, "page": True}, "call", "503", "status page"),
+    ({"fault": "refuse", "status": 400}, "call", "HTTP 400", "options"),
+]
+
+
+def test_what_is_wrong_with_a_route_is_said_with_what_to_do(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A conversation that gets as far as its continuation is two requests.
+    numbers = iter((1, 2, 3, 5, 6, 7))
+    rules = [fault | {"requests": (next(numbers),)} for fault, *_ in FAULTS]
+    plan = FaultPlan.model_validate({"faults": tuple(rules)}, strict=False)
+    with start_gateway(GatewayOptions(faults=plan)) as gateway:
+        monkeypatch.setenv(URL_VARIABLE, gateway.base_url)
+        monkeypatch.setenv(KEY_VARIABLE, "canary-key-0123456789")
+        for _, check, words, remedy in FAULTS:
+            answer = told(tmp_path, capsys)
+            found = checks(answer)[check]
+            assert (answer.code, answer.data["ok"]) == (1, False)
+            assert found["health"] == "failed", found
+            assert words in found["found"]
+            assert remedy in found["remedy"]
+            assert "canary" not in answer.out + answer.err
+
+
+def test_a_key_that_is_not_there(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
+    answer = told(tmp_path, capsys)
+    found = checks(answer)
+    assert (answer.code, found["key"]["health"], found["call"]["health"]) == (
+        1,
+        "failed",
+        "skipped",
+    )
+    assert KEY_VARIABLE in found["key"]["found"]
+
+
+def test_an_endpoint_without_a_key_and_one_that_nobody_serves(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start_gateway(GatewayOptions(needs_key=False)) as gateway:
+        answer = told(
+            tmp_path,
+            capsys,
+            credentials="no key",
+            endpoint_env="LOCAL_URL",
+            **_environment(monkeypatch, LOCAL_URL=gateway.base_url),
+        )
+    assert answer.code == 0, answer.out
+    assert "no key needed" in checks(answer)["key"]["found"]
+    answer = told(tmp_path, capsys, credentials="no key", endpoint_env="LOCAL_URL")
+    assert answer.code == 1
+    assert "No connection" in checks(answer)["call"]["found"]
+    assert checks(answer)["clock"]["health"] == "skipped"
+
+
+def _environment(monkeypatch: pytest.MonkeyPatch, **values: str) -> dict[str, Any]:
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    return {}
+
+
+def test_a_store_that_cannot_be_used(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    place.write_text("a file")
+    (found,) = check_store(str(place))
+    assert (found.check, found.health) == ("store", "failed")
+    assert found.remedy
+
+
+def test_little_room_and_a_clock_that_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "LITTLE_BYTES", 1 << 62)
+    (_, room) = check_store(str(tmp_path / "store"))
+    assert (room.check, room.health) == ("disk", "failed")
+    with start_gateway() as gateway:
+        assert check_clock([gateway.base_url]).health == "ok"
+        real = machine.time.time
+        monkeypatch.setattr(machine.time, "time", lambda: real() + 3_600)
+        found = check_clock([gateway.base_url])
+    assert found.health == "warning"
+    assert "3600 s ahead" in found.found.replace(",", "") or "3599 s ahead" in found.found
+
+
+def test_a_campaign_that_cannot_be_read(tmp_path: Path, capsys: Capture) -> None:
+    answer = ceo_arena(capsys, "doctor", tmp_path / "none.toml", "--skip-ray")
+    assert (answer.code, answer.out) == (2, "")
+
+
+@pytest.mark.xdist_group("launched")
+def test_ray_is_started_and_a_person_reads_a_table(tmp_path: Path) -> None:
+    answer = ceo_arena_process("doctor", campaign_file(tmp_path), "--store", tmp_path / "store")
+    assert answer.code == 0, answer.out + answer.err
+    assert "started an actor" in answer.out
+    assert "Nothing keeps it from running." in answer.out
