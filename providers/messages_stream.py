@@ -86,6 +86,7 @@ class MessagesStream:
             raise cut_off(request_id)
         blocks = [block for _, block in sorted(self._blocks.items())]
         calls = tuple(block.call() for block in blocks if block.kind == _CALL)
+        replying.check_ids(calls, request_id)
         thoughts = [block.kind in _THINKING for block in blocks]
         return Reply(
             native=sound(array_text(block.text() for block in blocks)),

@@ -1,8 +1,9 @@
 """What replies are held to in every protocol: their bounds, who answers, that they are whole."""
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
-from providers.contract import Fault, FaultKind, ProviderFault, Reply
+from providers.contract import Fault, FaultKind, ProviderFault, Reply, ToolCall
 from providers.faults import Scrub
 from providers.routes import Route
 from providers.sse import Event
@@ -14,6 +15,25 @@ LARGEST_REPLY_BYTES: Final = 16 * 1024 * 1024
 LONGEST_NAME: Final = 200
 
 TOO_LARGE: Final = "The reply is larger than any route's ceiling allows."
+
+
+def check_ids(calls: Sequence[ToolCall], request_id: str | None) -> None:
+    """Hold the calls of a reply to a protocol in which each has an id of its own: sent back, two of
+    one id would have the whole conversation refused from then on.
+
+    Raises:
+        ProviderFault: the reply is not what the protocol demands.
+    """
+    if len({call.call_id for call in calls}) < len(calls):
+        message = "Two calls of the reply have one id, which this protocol does not take back."
+        fault = Fault(
+            kind="protocol",
+            code="doubled_call_id",
+            message=message,
+            maybe_billed=True,
+            request_id=request_id,
+        )
+        raise ProviderFault(fault)
 
 
 class ReplyStream(Sink, Protocol):

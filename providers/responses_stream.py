@@ -100,6 +100,7 @@ class ResponsesStream:
         items = self._whole_items()
         kinds = [_string(member(members(item), "type")) for item in items]
         calls = tuple(_call(item) for item in items if _is(item, _CALL))
+        replying.check_ids(calls, request_id)
         stop, word = self._stop(status, bool(calls))
         return Reply(
             native=sound(array_text(_bounded(item) for item in items)),

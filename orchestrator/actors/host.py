@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from manifests.errors import ArenaError, StoreError
+from orchestrator.actors.limits import shared_ledger
 from orchestrator.binding import bound_scenario, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
@@ -45,7 +46,7 @@ class Host:
         self._manifest = self._store.catalogue.manifest(campaign)
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
-        self._models = ModelServices(self._manifest, self._store.controls)
+        self._models = ModelServices(self._manifest, self._store.controls, shared_ledger())
         self._stops: dict[str, StopRequest] = {}
         self._heeding: asyncio.Task[None] | None = None
 

@@ -114,13 +114,6 @@ class LimitLedger:
                 [(self._now() + HELD_SECONDS, place) for place in places],
             )
 
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, explained(self._path):
@@ -136,13 +129,12 @@ class LimitLedger:
             connection.execute("COMMIT")
 
 
-def machine_ledger() -> LimitLedger:
-    """The ledger that all campaigns of this user on this machine share."""
+def ledger_path() -> Path:
+    """Where the ledger is that all campaigns of this user on this machine share."""
     named = os.environ.get(STATE_VARIABLE)
     home = os.environ.get("XDG_STATE_HOME")
     state = Path(home) if home else Path.home() / ".local" / "state"
-    directory = Path(named).expanduser() if named else state / "ceo-arena"
-    return LimitLedger(directory / _LEDGER_FILE)
+    return (Path(named).expanduser() if named else state / "ceo-arena") / _LEDGER_FILE
 
 
 def _opened(path: Path) -> sqlite3.Connection:

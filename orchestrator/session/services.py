@@ -15,11 +15,10 @@ from manifests.errors import StoreError
 from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
 from orchestrator.binding import bound_plan
 from orchestrator.ceos import Ceo, PolicyCeo
-from orchestrator.quota import machine_ledger
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
-from orchestrator.session.gate import RouteGate
+from orchestrator.session.gate import Ledger, RouteGate
 from orchestrator.session.recovery import Recovery
 from orchestrator.session.sql import QueryWorkers
 from orchestrator.store import Lease, RouteControls, RunStore, SessionStore
@@ -30,6 +29,9 @@ from providers.routes import Route, parse_route
 _QUERIES_AT_ONCE: Final = 4
 _BOOKS_AT_ONCE: Final = 2
 
+# Well below the time for which the ledger of limits holds a place.
+_RENEW_PLACES_SECONDS: Final = 15.0
+
 _T = TypeVar("_T")
 
 
@@ -38,11 +40,13 @@ class ModelServices:
     a model sits somewhere; `close` ends all of it.
     """
 
-    def __init__(self, manifest: CampaignManifest, controls: RouteControls) -> None:
-        """``controls`` are those of the store that has the campaign."""
+    def __init__(self, manifest: CampaignManifest, controls: RouteControls, limits: Ledger) -> None:
+        """``controls`` are those of the store that has the campaign; ``limits`` is the ledger of
+        rate limits that all campaigns here share.
+        """
         self._definition = bound_plan(manifest).definition
         self._controls = controls
-        self._limits = machine_ledger()
+        self._limits = limits
         self._providers: dict[str, Provider] = {}
         self._gates: dict[str, RouteGate] = {}
         self._workers = QueryWorkers(_QUERIES_AT_ONCE)
@@ -119,7 +123,6 @@ class ModelServices:
         for provider in self._providers.values():
             await provider.close()
         self._providers.clear()
-        self._limits.close()
         self._threads.queries.shutdown(wait=False)
         self._threads.books.shutdown(wait=False)
         self._workers.close()
@@ -175,12 +178,13 @@ class RunModels:
 
         What was used since the last note is what a crash leaves uncharged.
         """
-        beating = asyncio.create_task(self._beat())
+        beating = [asyncio.create_task(self._beat()), asyncio.create_task(self._hold_places())]
         try:
             return await play
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            for each in beating:
+                each.cancel()
+            await asyncio.gather(*beating, return_exceptions=True)
 
     async def _beat(self) -> None:
         every = self._lease.seconds / 3
@@ -189,6 +193,10 @@ class RunModels:
             active = {key: used for ceo in self._ceos for key, used in ceo.beat().items()}
             with suppress(StoreError):
                 await asyncio.to_thread(self._store.beat, self._lease, active)
+
+    async def _hold_places(self) -> None:
+        while True:
+            await asyncio.sleep(_RENEW_PLACES_SECONDS)
             with suppress(StoreError):
                 await self._services.renew_places()
 

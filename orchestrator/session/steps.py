@@ -174,12 +174,11 @@ def _refusal_of_all(reply: Reply) -> str | None:
 
 
 def _correction(reply: Reply) -> Correct:
-    if reply.stop != "length":
-        return Correct(_NO_CALL)
     leaves_out = None
     if reply.is_only_reasoning:
+        # Cut or not: services refuse a conversation in which nothing follows a reply's reasoning.
         leaves_out = "sha256:" + hashlib.sha256(reply.native.encode()).hexdigest()
-    return Correct(_CUT, leaves_out)
+    return Correct(_CUT if reply.stop == "length" else _NO_CALL, leaves_out)
 
 
 def _finalization_text(state: SessionState, allowance: Allowance) -> str:

@@ -22,6 +22,7 @@ from campaigns.plan import plan
 from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
+from orchestrator.quota import LimitLedger, ledger_path
 from orchestrator.session.events import (
     Answered,
     Asked,
@@ -198,7 +199,8 @@ def undisturbed_models(file: Path, folder: Path) -> tuple[dict[str, Evidence], J
 
 async def _play_all(store: Store) -> None:
     manifest = store.catalogue.manifest(CAMPAIGN)
-    services, stop = ModelServices(manifest, store.controls), StopRequest()
+    limits, stop = LimitLedger(ledger_path()), StopRequest()
+    services = ModelServices(manifest, store.controls, limits)
     rest = partial(stop.ask, StopKind.PAUSE)
     try:
         for row in store.catalogue.runs(CAMPAIGN):

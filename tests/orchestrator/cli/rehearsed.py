@@ -16,6 +16,7 @@ from engine.streams import Streams
 from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
+from orchestrator.quota import LimitLedger, ledger_path
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.draft import ProductChange
 from orchestrator.session.events import (
@@ -107,7 +108,8 @@ async def _play(store: Store) -> RunState:
     manifest, run = store.catalogue.manifest(NAME), store.run(key)
     scenario, planned = bound_scenario(manifest), store.catalogue.run(key).planned
     lease = run.acquire("a test", 600)
-    services, stop = ModelServices(manifest, store.controls), StopRequest()
+    limits, stop = LimitLedger(ledger_path()), StopRequest()
+    services = ModelServices(manifest, store.controls, limits)
     try:
         rest = partial(stop.ask, StopKind.PAUSE)
         with services.for_run(run, lease, scenario, rest) as models:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.quota import LimitLedger, Pool, machine_ledger
+from orchestrator.quota import LimitLedger, Pool, ledger_path
 from orchestrator.quota.ledger import HELD_SECONDS, STATE_VARIABLE
 from providers.routes import RateLimits, parse_route
 
@@ -124,11 +124,11 @@ def test_the_machine_has_one_in_the_users_state_folder(
 ) -> None:
     one = pool(concurrent_requests=1)
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "named"))
-    assert machine_ledger().admit(one, 1).place is not None
-    assert machine_ledger().admit(one, 1).place is None
+    assert LimitLedger(ledger_path()).admit(one, 1).place is not None
+    assert LimitLedger(ledger_path()).admit(one, 1).place is None
     monkeypatch.delenv(STATE_VARIABLE)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
-    assert machine_ledger().admit(one, 1).place is not None
+    assert LimitLedger(ledger_path()).admit(one, 1).place is not None
     assert (tmp_path / "home" / "ceo-arena" / "limits.db").exists()
     assert (tmp_path / "home" / "ceo-arena").stat().st_mode & 0o077 == 0
 
@@ -146,6 +146,5 @@ def test_a_pool_is_where_a_route_goes_and_holds_no_secret(tmp_path: Path) -> Non
     ledger = LimitLedger(tmp_path / "limits.db")
     assert found[0] is not None
     ledger.admit(found[0], 1)
-    ledger.close()
     with sqlite3.connect(tmp_path / "limits.db") as connection:
         assert "BASE_URL" not in "\n".join(connection.iterdump())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pytest
 
@@ -19,6 +19,7 @@ from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import seated
 from orchestrator.cli.window_text import window_lines
 from orchestrator.lifecycle import RunState
+from orchestrator.quota import LimitLedger, ledger_path
 from orchestrator.session import ceo, services
 from orchestrator.session.events import Event, decode_event
 from orchestrator.session.reading import WindowReader, WindowRecord
@@ -39,6 +40,8 @@ PROTOCOLS: Final = ("chat", "responses", "messages")
 class SwiftClock:
     """The machine's time, in which nobody waits: a sleep is over at once."""
 
+    furthest: ClassVar[float] = 0.0
+
     def __init__(self) -> None:
         self._slept = 0.0
 
@@ -50,7 +53,15 @@ class SwiftClock:
 
     async def sleep(self, seconds: float) -> None:
         self._slept += seconds
+        SwiftClock.furthest = max(SwiftClock.furthest, self._slept)
         await asyncio.sleep(0)
+
+
+class GateClock(SwiftClock):
+    """The time of a gate, which is that of the session that has slept the most."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() + SwiftClock.furthest
 
 
 @dataclass
@@ -112,7 +123,7 @@ class Rehearsal:
         manifest, run = self.store.catalogue.manifest(NAME), self.store.run(key)
         planned, scenario = self.store.catalogue.run(key).planned, bound_scenario(manifest)
         lease = run.acquire("a test", 600)
-        models = ModelServices(manifest, self.store.controls)
+        models = ModelServices(manifest, self.store.controls, LimitLedger(ledger_path()))
         try:
             with models.for_run(run, lease, scenario, partial(stop.ask, StopKind.PAUSE)) as seats:
                 ceos = seated(manifest, planned.lineup, seats.ceo)
@@ -175,7 +186,8 @@ def rehearsal(
         patch.setenv("CEO_ARENA_REHEARSAL_KEY", KEY)
         patch.setenv("CEO_ARENA_STATE", str(folder / "state"))
         patch.setattr(ceo, "SystemClock", SwiftClock)
-        patch.setattr(services, "SystemClock", SwiftClock)
+        patch.setattr(services, "SystemClock", GateClock)
+        patch.setattr(SwiftClock, "furthest", 0.0)
         store.catalogue.create_campaign(frozen(planned), planned.runs)
         yield Rehearsal(store, gateway)
 

@@ -2,6 +2,7 @@
 it, what the model is told, and what a person sees.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,15 @@ import pytest
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.session.events import Answered, Asked, ToolReceipt, WaitBegan
 from orchestrator.store import RunKey
-from tests.orchestrator.session.rehearsal import NAME, Rehearsal, at, campaign, rehearsal, run_id
+from tests.orchestrator.session.rehearsal import (
+    NAME,
+    PROTOCOLS,
+    Rehearsal,
+    at,
+    campaign,
+    rehearsal,
+    run_id,
+)
 
 SEALED: Final = CompanyWindowStatus.SEALED
 FAILED: Final = CompanyWindowStatus.PROVIDER_ERROR
@@ -88,12 +97,9 @@ def waited(played: Rehearsal, seat: int) -> float:
     return sum(each.seconds for each in played.events(11, seat) if isinstance(each, WaitBegan))
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str | None]]:
-    """The digests of the last request and of the decision of each agent that meets no fault."""
-    with rehearsal(tmp_path_factory.mktemp("calm"), campaign(list(RECOVERED), [11])) as calm:
-        assert calm.play(11) is RunState.COMPLETED
-        return ends(calm, list(RECOVERED))
+def speaking(protocol: str, agents: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Routes of one protocol for all agents."""
+    return {agent: {"protocol": protocol} for agent in agents}
 
 
 def ends(played: Rehearsal, agents: list[str]) -> dict[str, tuple[str, str | None]]:
@@ -105,11 +111,14 @@ def ends(played: Rehearsal, agents: list[str]) -> dict[str, tuple[str, str | Non
     return found
 
 
-def test_transient_faults_leave_no_trace_in_a_conversation(
-    tmp_path: Path, undisturbed: dict[str, tuple[str, str | None]]
-) -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_transient_faults_leave_no_trace_in_a_conversation(tmp_path: Path, protocol: str) -> None:
+    data = campaign(list(RECOVERED), [11], speaking(protocol, RECOVERED))
+    with rehearsal(tmp_path / "calm", data) as calm:
+        assert calm.play(11) is RunState.COMPLETED
+        undisturbed = ends(calm, list(RECOVERED))
     faults = [at(agent, **told[0]) for agent, told in RECOVERED.items()]
-    with rehearsal(tmp_path, campaign(list(RECOVERED), [11]), faults) as played:
+    with rehearsal(tmp_path / "rough", data, faults) as played:
         assert played.play(11) is RunState.COMPLETED
         assert ends(played, list(RECOVERED)) == undisturbed
         for agent, seat in seats(RECOVERED).items():
@@ -140,25 +149,34 @@ def check_recovered(
     assert "waits" in shown
 
 
-def test_replies_that_cannot_be_run_are_corrected_in_the_conversation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_replies_that_cannot_be_run_are_corrected_in_the_conversation(
+    tmp_path: Path, protocol: str
+) -> None:
     faults = [at(agent, **fault) for agent, (fault, _) in CORRECTED.items()]
-    with rehearsal(tmp_path, campaign(list(CORRECTED), [11]), faults) as played:
+    data = campaign(list(CORRECTED), [11], speaking(protocol, CORRECTED))
+    with rehearsal(tmp_path, data, faults) as played:
         assert played.play(11) is RunState.COMPLETED
         for agent, seat in seats(CORRECTED).items():
             record = played.window(11, seat)
             answers = [each for each in played.events(11, seat) if isinstance(each, Answered)]
-            assert (record.status, record.counts.faults) == (SEALED, 0), agent
+            # Where ids must differ, a reply that has one twice is no reply, and asked for again.
+            repeated = agent == "researcher" and protocol != "chat"
+            assert (record.status, record.counts.faults) == (SEALED, int(repeated)), agent
             assert record.use.replies == len(answers), "a reply that counts is paid for"
-            assert CORRECTED[agent][1] in played.shown(11, seat), agent
+            words = "have one id" if repeated else CORRECTED[agent][1]
+            assert words in played.shown(11, seat), agent
         # None of an argument of three million characters was kept, or sent again.
         receipts = [each for each in played.events(11, 6) if isinstance(each, ToolReceipt)]
         assert max(len(each.text) for each in receipts) < 100_000
 
 
-def test_fatal_faults_stop_the_run_and_pause_their_routes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_fatal_faults_stop_the_run_and_pause_their_routes(tmp_path: Path, protocol: str) -> None:
     agents = [*FATAL, "diarist"]
     faults = [at(agent, **told[0]) for agent, told in FATAL.items()]
-    with rehearsal(tmp_path, campaign(agents, [11, 29]), faults) as played:
+    data = campaign(agents, [11, 29], speaking(protocol, agents))
+    with rehearsal(tmp_path, data, faults) as played:
         assert played.play(11) is RunState.STOPPED
         reason = played.status(11).reason
         for agent, seat in seats(FATAL).items():

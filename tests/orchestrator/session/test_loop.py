@@ -171,10 +171,12 @@ def test_a_cut_reply_of_reasoning_alone_is_left_out_and_its_digest_kept() -> Non
     assert state.use.replies == 2
 
 
-def test_reasoning_that_ended_of_its_own_accord_is_kept() -> None:
+def test_reasoning_alone_that_ended_of_its_own_accord_is_left_out_too() -> None:
     attempt = Attempt([reply(only_reasoning=True), reply(SEAL)])
-    attempt.play()
-    assert isinstance(attempt.model.asked[1].messages[1], AssistantMessage)
+    _, state = attempt.play()
+    assert [type(message) for message in attempt.model.asked[1].messages] == [UserMessage] * 2
+    assert events_of(attempt, Corrected)[0].leaves_out is not None
+    assert "no tool call" in said(state)[0]
 
 
 @pytest.mark.parametrize("stop", ["content_filter", "other"])
