@@ -11,6 +11,7 @@ from typing import Any
 from campaigns.analysis.conduct import Work
 from campaigns.analysis.workload import Workload
 from campaigns.definition import CampaignDefinition
+from manifests.errors import InputError
 from orchestrator.store import Spent
 from providers.contract import Usage
 from providers.pricing import cents, cost
@@ -59,6 +60,21 @@ def routes_of(definition: CampaignDefinition) -> dict[str, Route]:
         for each in definition.all_candidates()
         if each.route is not None
     }
+
+
+def check_cap(name: str, routes: Mapping[str, Route]) -> None:
+    """Raise InputError when a cap for a whole campaign would not see all that is paid for."""
+    unseen = [
+        candidate
+        for candidate, route in routes.items()
+        if route.prices is None and route.credentials != "no key"
+    ]
+    if unseen:
+        raise InputError(
+            f"A spending cap of campaign {name} cannot hold: these routes have no prices: "
+            f"{', '.join(unseen)}.",
+            "Give every route that asks for a key its prices in the campaign file.",
+        )
 
 
 def money(

@@ -128,19 +128,17 @@ def _show(found: dict[str, Any]) -> None:
 
 def _check_priced(store: "Store", campaign: str, candidate: str | None) -> None:
     from orchestrator.binding import bound_plan
-    from orchestrator.money import routes_of
+    from orchestrator.money import check_cap, routes_of
 
     routes = routes_of(bound_plan(store.catalogue.manifest(campaign)).definition)
+    if candidate is None:
+        check_cap(campaign, routes)
+        return
     priced = [name for name, route in routes.items() if route.prices is not None]
-    if not priced:
-        raise InputError(
-            f"No route of campaign {campaign} has prices, so that no cap can hold.",
-            "Give the routes prices in the campaign file, under another campaign name.",
-        )
-    if candidate is not None and candidate not in priced:
+    if candidate not in priced:
         raise InputError(
             f'Campaign {campaign} has no candidate "{candidate}" whose route has prices.',
-            f"There are: {', '.join(priced)}.",
+            f"There are: {', '.join(priced) or 'none'}.",
         )
 
 

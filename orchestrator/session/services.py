@@ -15,6 +15,7 @@ from manifests.errors import StoreError
 from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
 from orchestrator.binding import bound_plan
 from orchestrator.ceos import Ceo, PolicyCeo
+from orchestrator.money import check_cap, routes_of
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
@@ -210,6 +211,8 @@ class RunModels:
 def check_playable(manifest: CampaignManifest) -> None:
     """Raise InputError when a candidate of the manifest cannot play here; nothing is started."""
     definition = bound_plan(manifest).definition
+    if definition.limits.spending_cap_cents is not None:
+        check_cap(definition.name, routes_of(definition))
     for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
         if isinstance(candidate, PolicyCandidate):
             PolicyCeo.of(candidate)

@@ -15,11 +15,16 @@ PRICES = {"input": "1.25", "cached_input": "0.125", "output": "10"}
 
 @pytest.fixture(scope="module")
 def priced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with a completed campaign, one of whose two routes has prices and a cap."""
+    """A store with a completed campaign of two routes: one has prices and a cap, the other costs
+    nothing.
+    """
     folder = tmp_path_factory.mktemp("priced")
-    routes = {"diarist": {"prices": PRICES, "spending_cap_cents": 50_000}}
+    routes = {
+        "diarist": {"prices": PRICES, "spending_cap_cents": 50_000},
+        "minimalist": {"credentials": "no key"},
+    }
     data = campaign(["diarist", "minimalist"], [11], routes, spending_cap_cents=90_000)
-    with rehearsal(folder, data) as played:
+    with rehearsal(folder, data, needs_key=False) as played:
         played.play(11)
     return folder / "store"
 
@@ -139,4 +144,14 @@ def test_without_prices_no_money_is_shown(capsys: Capture, tmp_path: Path) -> No
     assert "money" not in answer.data
     refused = ceo_arena(capsys, "spending", NAME, "--cap", "5", "--store", store)
     assert refused.code == 2
-    assert "has prices" in refused.err
+    assert "have no prices: writer, buyer" in refused.err
+
+
+def test_a_cap_that_cannot_hold_is_refused_before_a_launch(capsys: Capture, tmp_path: Path) -> None:
+    file = campaign_file(tmp_path, None)
+    capped = "\n[limits]\nspending_cap_cents = 5\n"
+    file.write_text(file.read_text(encoding="utf-8") + capped, encoding="utf-8")
+    answer = ceo_arena(capsys, "launch", file, "--store", tmp_path / "store")
+    assert answer.code == 2
+    assert "have no prices: writer" in answer.err
+    assert not (tmp_path / "store").exists()

@@ -12,6 +12,7 @@ from campaigns.plan import plan
 from orchestrator.binding import bound_scenario, frozen
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
+from orchestrator.quota import LimitLedger, ledger_path
 from orchestrator.session.services import ModelServices
 from orchestrator.store import RunKey, open_store
 from orchestrator.world import StopKind, StopRequest, World
@@ -54,7 +55,8 @@ def played(folder: Path, protocol: str) -> tuple[list[str], list[Any]]:
         lease = run.acquire("a test", 600)
 
         async def play() -> RunState:
-            services, stop = ModelServices(manifest, store.controls), StopRequest()
+            limits, stop = LimitLedger(ledger_path()), StopRequest()
+            services = ModelServices(manifest, store.controls, limits)
             scenario = bound_scenario(manifest)
             try:
                 rest = partial(stop.ask, StopKind.PAUSE)
