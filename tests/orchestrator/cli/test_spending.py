@@ -19,7 +19,7 @@ def priced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nothing.
     """
     folder = tmp_path_factory.mktemp("priced")
-    routes = {
+    routes: dict[str, Any] = {
         "diarist": {"prices": PRICES, "spending_cap_cents": 50_000},
         "minimalist": {"credentials": "no key"},
     }
