@@ -1,8 +1,6 @@
 """Commands that check what a store or a bundle holds."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -17,16 +15,14 @@ from orchestrator.cli.output import (
     NameArgument,
     StoreOption,
     chosen_campaign,
-    notices,
     print_json,
+    progress_bar,
 )
 from orchestrator.cli.tables import print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from manifests.keys import PublicKey
-    from orchestrator.replay import ReplayReport, RunReport
+    from orchestrator.replay import ReplayReport
 
 app = typer.Typer()
 
@@ -91,7 +87,7 @@ def _replay_store(
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
         runs = len(set(run_ids) if run_ids else opened.catalogue.runs(campaign))
-    with _progress(runs) as replayed:
+    with progress_bar("replaying", runs) as replayed:
         return replay_campaign(store, campaign, run_ids, jobs, against, replayed)
 
 
@@ -101,22 +97,8 @@ def _replay_bundle(
     from orchestrator.bundle.replay import replay_bundle
 
     source = checked_bundle(bundle, keys)
-    with _progress(len(set(run_ids)) or len(source.planned)) as replayed:
+    with progress_bar("replaying", len(set(run_ids)) or len(source.planned)) as replayed:
         return replay_bundle(bundle, run_ids, jobs, replayed)
-
-
-@contextmanager
-def _progress(runs: int) -> "Iterator[Callable[[RunReport], None]]":
-    """A bar on standard error; nothing when that is no terminal."""
-    from rich.progress import Progress
-
-    with Progress(console=notices(), transient=True, disable=not notices().is_terminal) as bar:
-        task = bar.add_task("replaying", total=runs)
-
-        def replayed(_report: "RunReport") -> None:
-            bar.advance(task)
-
-        yield replayed
 
 
 def _show(report: "ReplayReport") -> None:

@@ -26,6 +26,7 @@ from orchestrator.cli import (
     sessions,
     spending,
     steering,
+    storage,
     worlds,
 )
 from orchestrator.cli.output import keep_password_apart, notice
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 GROUPS: Final = (
     *(worlds, experiments, campaign, steering, sessions, evidence, analysis),
-    *(spending, doctor, bundles, manifest, keys, gateway),
+    *(spending, storage, doctor, bundles, manifest, keys, gateway),
 )
 for group in GROUPS:
     app.add_typer(group.app)

@@ -6,7 +6,8 @@ one JSON document.
 
 import json
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
@@ -84,6 +85,20 @@ def print_json(value: Any) -> None:
     """Print one JSON document, on one line, keys as they stand."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+@contextmanager
+def progress_bar(doing: str, steps: int) -> Iterator[Callable[[object], None]]:
+    """A bar on standard error, which a call advances; nothing when that is no terminal."""
+    from rich.progress import Progress
+
+    with Progress(console=notices(), transient=True, disable=not notices().is_terminal) as bar:
+        task = bar.add_task(doing, total=steps)
+
+        def done(_step: object) -> None:
+            bar.advance(task)
+
+        yield done
 
 
 def dollars(cents: int | None) -> str:

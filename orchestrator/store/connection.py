@@ -49,6 +49,8 @@ class CommitPoint(StrEnum):
     APPEND_EVENT = "append event"
     BEAT = "beat"
     KEEP_LATE_REPLY = "keep late reply"
+    RELEASE_COPY = "release copy"
+    COPY_STORE = "copy store"
     PAUSE_ROUTE = "pause route"
     RESOLVE_ROUTES = "resolve routes"
     SET_CAP = "set cap"
@@ -121,6 +123,10 @@ class Database(ABC):
     def close(self) -> None:
         """Close files and connections; using the database again opens them again."""
         self.engine.dispose()
+
+    @abstractmethod
+    def faults(self) -> Iterator[str]:
+        """What the database itself finds wrong with its content or its settings."""
 
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:

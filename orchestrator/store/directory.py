@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select, update
 
-from manifests.errors import IntegrityError, StoreError
+from manifests.errors import ArenaError, IntegrityError, StoreError
 from orchestrator.store.catalogue import Copies, copied_rows, insert_controls, insert_copies
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database
@@ -36,6 +36,17 @@ class Directory:
     def of_run(self, key: RunKey) -> "RunFile":
         """The file of a run, which need not exist."""
         return RunFile(run_path(self._path, key), key, self.catalogue)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with the files: damage, and runs of which the catalogue knows nothing."""
+        yield from _file_faults(self._path / CATALOGUE_FILE)
+        with self.catalogue.read() as connection:
+            planned = connection.execute(select(runs.c.campaign, runs.c.run_id))
+            known = {RunKey(*row) for row in planned}
+        for key, path in run_files(self._path):
+            if key not in known:
+                yield str(path), "the catalogue has no such run"
+            yield from _file_faults(path)
 
     def most_hosts(self) -> None:
         """Files have no limit but that of the machine."""
@@ -150,6 +161,18 @@ def run_files(directory: Path) -> Iterator[tuple[RunKey, Path]]:
         # A killed process may have left an unfinished one, whose name begins with a dot.
         if not path.name.startswith("."):
             yield RunKey(path.parent.name, path.stem), path
+
+
+def _file_faults(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        database = open_file(path)
+        try:
+            for fault in database.faults():
+                yield str(path), fault
+        finally:
+            database.close()
+    except ArenaError as error:
+        yield str(path), error.message
 
 
 def _fill_with_nothing(_connection: Connection) -> None:

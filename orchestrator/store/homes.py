@@ -5,6 +5,7 @@ catalogue and one for each run; `server` keeps all in one database. Whatever is 
 through `Database`, and is the same for both.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Select, insert, select
@@ -55,6 +56,10 @@ class StoreHome(Protocol):
 
     def of_run(self, key: RunKey) -> RunHome:
         """The home of a run that the catalogue has."""
+        ...
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with the databases themselves: each place, and what."""
         ...
 
     def most_hosts(self) -> int | None:

@@ -49,6 +49,10 @@ class Store:
         """How every company ended in every completed run of a campaign, in scheduling order."""
         return [outcome for run in self._each_run(campaign) for outcome in run.outcomes()]
 
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with the databases themselves: each place, and what."""
+        return self._home.faults()
+
     def most_hosts(self) -> int | None:
         """How many processes may play its runs at once; None when nothing limits them."""
         return self._home.most_hosts()

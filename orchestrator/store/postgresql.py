@@ -54,6 +54,10 @@ _CONNECT: Final[dict[str, Any]] = {
 _BEGIN_READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
+_UNUSABLE: Final = """
+    SELECT indexrelid::regclass::text FROM pg_index WHERE NOT (indisvalid AND indisready)
+    UNION ALL SELECT conname FROM pg_constraint WHERE NOT convalidated"""
+
 _LOST_TO_OTHERS: Final = ("40001", "40P01")
 _LOST_CONNECTION: Final = ("08", "57P01", "57P02", "57P03", "25P03", "53300")
 _REFUSED: Final = {
@@ -93,6 +97,15 @@ class PostgresqlDatabase(Database):
                 f"The store at {self.place} was busy: all {CONNECTIONS} connections of this "
                 "process were in use."
             ) from error
+
+    def faults(self) -> Iterator[str]:
+        """Settings with which a loss of power loses what was committed, and unusable indexes."""
+        with self.read() as connection:
+            for setting in ("fsync", "full_page_writes"):
+                if connection.exec_driver_sql(f"SHOW {setting}").scalar_one() == "off":
+                    yield f"the server runs with {setting} off"
+            for name in connection.exec_driver_sql(_UNUSABLE).scalars():
+                yield f"{name} is not valid"
 
     def _begin(self, connection: Connection, writing: bool) -> None:
         connection.exec_driver_sql(_BEGIN_WRITING if writing else _BEGIN_READING)

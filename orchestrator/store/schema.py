@@ -437,3 +437,17 @@ late_replies: Final = Table(
     _integer("committed_at"),
     _bytes("body"),
 )
+
+_OF_A_RUN_BUT_NOT_ITS_OWN: Final = (runs, run_holds, window_holds, begun_under)
+
+CATALOGUE_TABLES: Final = tuple(
+    table
+    for table in metadata.sorted_tables
+    if "run" not in table.c or table in _OF_A_RUN_BUT_NOT_ITS_OWN
+)
+"""What the catalogue holds, parents first: campaigns, their plans, and what people want of them."""
+
+RUN_TABLES: Final = tuple(
+    table for table in metadata.sorted_tables if table not in CATALOGUE_TABLES
+)
+"""What is written under the lease of a run, parents first; with SQLite it has a file of its own."""

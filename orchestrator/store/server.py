@@ -1,5 +1,6 @@
 """A store in one database of PostgreSQL, which hosts on many machines share."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, inspect
@@ -28,6 +29,11 @@ class Server:
     def of_run(self, key: RunKey) -> "RunRows":
         """The rows of a run, which need not exist."""
         return RunRows(key, self.catalogue, self._runs)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with the database itself."""
+        for fault in self.catalogue.faults():
+            yield self.location, fault
 
     @repeated
     def most_hosts(self) -> int:

@@ -308,6 +308,21 @@ class SessionStore:
             }
 
     @repeated
+    def file_versions(self) -> dict[AttemptKey, list[FileVersion]]:
+        """Every version of every file, by the attempt that wrote it."""
+        held = self._run.held()
+        if held is None:
+            return {}
+        table = private_files.c
+        found: dict[AttemptKey, list[FileVersion]] = {}
+        with held.database.read() as connection:
+            for row in connection.execute(select(private_files).where(table.run == held.run)):
+                key = AttemptKey(row.version, row.seat, row.attempt)
+                content = _unpacked(row.content, f"company-{key.seat}'s file {row.path}").decode()
+                found.setdefault(key, []).append(FileVersion(row.path, row.file_version, content))
+        return found
+
+    @repeated
     def has_rested_since(self, key: AttemptKey, ordinal: int) -> bool:
         """Whether the run's status has changed since an event: a run that only changed hands goes
         on as it was, and one that rested was set going again by a person.

@@ -47,6 +47,15 @@ class SqliteDatabase(Database):
             assert isinstance(raw, sqlite3.Connection)
             _set_journal(raw, self._path, "wal")
 
+    def faults(self) -> Iterator[str]:
+        """What SQLite finds damaged, and rows that name a row that is not there."""
+        with self.read() as connection:
+            for line in connection.exec_driver_sql("PRAGMA integrity_check").scalars():
+                if line != "ok":
+                    yield str(line)
+            for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+                yield f"row {row} of {table} names a row of {parent} that is not there"
+
     def _begin(self, connection: Connection, writing: bool) -> None:
         if connection.info.get("writing") is not writing:
             connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writing else 'ON'}")

@@ -39,7 +39,7 @@ from orchestrator.session.files import FileChange
 from orchestrator.session.prompt import prompt_digest
 from orchestrator.session.services import ModelServices
 from orchestrator.session.tools import tools_hash
-from orchestrator.store import AttemptKey, RunKey, SessionStore, Store, open_store
+from orchestrator.store import AttemptKey, FileVersion, RunKey, SessionStore, Store, open_store
 from orchestrator.world import StopKind, StopRequest, World
 from providers.contract import Fault, Reply, ToolCall, Usage
 from providers.rehearsal import start_gateway
@@ -216,7 +216,9 @@ def _leave_open(store: Store) -> None:
     for seat, events in ((1, EVENTS), (3, HALT)):
         for ordinal, event in enumerate(events):
             key = AttemptKey(0, seat, 0)
-            sessions.append(lease, key, ordinal, kind_of(event), encode_event(event), None)
+            change = event.file_change if isinstance(event, ToolReceipt) else None
+            file = change and FileVersion(change.path, change.version, change.content)
+            sessions.append(lease, key, ordinal, kind_of(event), encode_event(event), file)
     # What request 2 was answered came for an owner that was gone by then.
     sessions.keep_late_reply(lease, AttemptKey(0, 1, 0), 2, encode_event(LATE))
     run.release(lease)

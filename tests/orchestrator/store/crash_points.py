@@ -39,6 +39,7 @@ from orchestrator.store import (
     Target,
     open_store,
 )
+from orchestrator.store.copying import backup
 from orchestrator.store.files import open_file
 from orchestrator.store.schema import acts, metadata, run_environments
 from tests.orchestrator.store import samples
@@ -69,6 +70,8 @@ def live(place: Path) -> None:
         store.holds.lift(Target(*samples.KEY), "")
         store.catalogue.release(campaign)
     open_store(str(place / "another"), create=True).close()
+    if not (place / "copy").exists():
+        backup(str(place), place / "copy")
 
 
 def live_controls(store: Store) -> None:

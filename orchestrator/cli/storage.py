@@ -1,0 +1,90 @@
+"""Commands about the store itself: audit, backup, and the way to another database."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    notice,
+    print_json,
+    progress_bar,
+    store_shown,
+)
+
+app = typer.Typer()
+
+DIFFERS: Final = 1
+
+_MOST_SHOWN: Final = 50
+
+
+@app.command()
+def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Check that everything in a store agrees with everything else in it.
+
+    The databases themselves, plans and manifests, leases, every digest, every account to the cent,
+    every journal against the files, drafts and decisions that came of it. Ends with 1 and names the
+    places when something does not agree. Nothing is changed; campaigns may go on meanwhile.
+    """
+    from orchestrator.audit import audit_store
+    from orchestrator.cli.tables import print_text
+    from orchestrator.store import open_store
+
+    with open_store(store) as opened:
+        runs = sum(campaign.runs for campaign in opened.catalogue.campaigns())
+        with progress_bar("auditing", runs) as audited:
+            report = audit_store(opened, audited)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        shown = [f"  {problem}" for problem in report.problems[:_MOST_SHOWN]]
+        more = len(report.problems) - len(shown)
+        print_text(
+            f"{len(report.problems)} problems in {report.campaigns} campaigns, {report.runs} runs, "
+            f"{report.windows:,} windows, {report.days:,} days and {report.attempts:,} sessions.",
+            *shown,
+            *([f"  and {more} more, all of which --json tells."] if more else []),
+        )
+    if report.problems:
+        raise typer.Exit(DIFFERS)
+
+
+@app.command()
+def backup(
+    to: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; must not exist.")],
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Copy a store to a new directory while its campaigns go on; the copy is a store itself.
+
+    A run of the copy stands at its last boundary at that moment, and goes on from there with
+    resume. A store in PostgreSQL is backed up with pg_dump.
+    """
+    from orchestrator.store.copying import backup as copied
+
+    files = copied(store, to)
+    notice(f"{files} databases of {store_shown(store)} are in {to}.")
+
+
+@app.command()
+def copy(
+    to: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user@host/database")],
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a whole store from a directory to PostgreSQL, compare both, and keep it only then.
+
+    All of it is one transaction: what breaks off leaves nothing, and doing it again does no harm.
+    A store whose campaigns are being carried out is not copied.
+    """
+    from orchestrator.store.copying import copy_to_server
+
+    copied = copy_to_server(store, to)
+    if as_json:
+        print_json(copied.to_json())
+        return
+    there = "were there already" if copied.was_there else "are there now"
+    notice(f"{copied.runs} runs with {copied.rows:,} rows {there}. Go on with: --store {to}")
