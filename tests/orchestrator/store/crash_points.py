@@ -46,20 +46,23 @@ from tests.orchestrator.store import samples
 
 # What may differ between an undisturbed life and one in two parts: times, and who did it.
 VOLATILE = {
-    *("created_at", "changed_at", "updated_at", "committed_at", "expires_at"),
+    *("created_at", "replaced_at", "changed_at", "updated_at", "committed_at", "expires_at"),
     *("owner", "epoch", "at", "failed_at", "granted_at"),
 }
 # These have a row for everybody who comes.
 PER_OWNER = (acts, run_environments)
 WAITING = replace(samples.RUNS[1], lineup=("grower", SEARCH_WINNER))
+FIRST = (samples.RUNS[0], WAITING)
+LONGER = (*samples.RUNS, samples.planned_run("trial-s11-longer", 2))
 
 
 def live(place: Path) -> None:
     """All that can be done with a store, going on from wherever it stands."""
     owner = f"host-{os.getpid()}"
     with open_store(str(place)) as store:
-        manifest = samples.manifest_of((samples.RUNS[0], WAITING))
-        store.catalogue.create_campaign(manifest, (samples.RUNS[0], WAITING))
+        first, longer = samples.manifest_of(FIRST), samples.manifest_of(LONGER)
+        if longer.plan_hash not in {row.plan_hash for row in store.catalogue.campaigns()}:
+            store.catalogue.create_campaign(first, FIRST)
         campaign = store.catalogue.acquire_campaign(samples.CAMPAIGN, owner, 0)
         store.catalogue.renew(campaign)
         live_controls(store)
@@ -69,6 +72,9 @@ def live(place: Path) -> None:
         store.holds.set(Target(*samples.KEY), DesiredState.STOPPED, "enough")
         store.holds.lift(Target(*samples.KEY), "")
         store.catalogue.release(campaign)
+        store.catalogue.extend_campaign(first.plan_hash, longer, LONGER, {samples.KEY.run_id})
+        store.run(samples.KEY).close()
+        store.run(samples.KEY).status()
     open_store(str(place / "another"), create=True).close()
     if not (place / "copy").exists():
         backup(str(place), place / "copy")
