@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from manifests.errors import IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus, check_company_window_transition
+from orchestrator.store.codec import read_member
 from orchestrator.store.connection import CommitPoint, DatabaseNow, moment, repeated
 from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
@@ -92,7 +93,9 @@ class AttemptStore:
             StoredFailure(
                 key=AttemptKey(row.version, row.seat, row.attempt),
                 ordinal=row.ordinal,
-                status=CompanyWindowStatus(row.status),
+                status=read_member(
+                    CompanyWindowStatus, row.status, f"The status of failure {row.number}"
+                ),
                 cause=row.cause,
                 needs_person=row.needs_person,
                 reason=row.reason,

@@ -10,9 +10,9 @@ from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
 from manifests.canonical import canonical_json
 from manifests.comparison import difference, told
-from manifests.errors import InputError
+from manifests.errors import InputError, IntegrityError
 from manifests.model import CampaignManifest
-from orchestrator.store.codec import planned_json, read_planned
+from orchestrator.store.codec import planned_json, read_member, read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseState, LeaseTable
@@ -381,7 +381,9 @@ def _campaign_row(row: RowMapping) -> CampaignRow:
         name=row["name"],
         plan_hash=row["plan_hash"],
         created_at=moment(row["created_at"]),
-        desired=DesiredState(row["desired"]),
+        desired=read_member(
+            DesiredState, row["desired"], f"What is wanted of campaign {row['name']}"
+        ),
         reason=row["reason"],
         changed_at=moment(row["changed_at"]),
         runs=row["runs"],
@@ -423,7 +425,15 @@ def _run(connection: Connection, key: RunKey) -> RunRow:
 
 def _run_row(row: RowMapping) -> RunRow:
     key = RunKey(row["campaign"], row["run_id"])
-    return RunRow(key, read_planned(row["planned"], f"The plan of {key}"))
+    planned = read_planned(row["planned"], f"The plan of {key}")
+    for name in ("run_id", "seed", "position"):
+        if getattr(planned, name) != row[name]:
+            raise IntegrityError(
+                f"The catalogue's row of the {key} has {name} {row[name]}, but its plan has "
+                f"{getattr(planned, name)}.",
+                "Restore the catalogue from a backup, or move it away: the runs make a new one.",
+            )
+    return RunRow(key, planned)
 
 
 def _unknown_campaign(connection: Connection, name: str) -> InputError:

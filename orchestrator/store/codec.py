@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from enum import StrEnum
 from typing import Final, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from manifests.errors import IntegrityError
 from orchestrator.store.schema import COMPANY_DAY_COLUMNS
 
 _Record = TypeVar("_Record")
+_Member = TypeVar("_Member", bound=StrEnum)
 
 _pack: Final = msgspec.msgpack.Encoder().encode
 _sorted_json: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -84,6 +86,14 @@ def company_day_columns(record: CompanyDay) -> dict[str, int]:
         record.exited,
     )
     return dict(zip(COMPANY_DAY_COLUMNS, values, strict=True))
+
+
+def read_member(kind: type[_Member], text: object, place: str) -> _Member:
+    """The member of an enumeration that a column holds. Raises IntegrityError when it is none."""
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise IntegrityError(f"{place} is {text!r}, which does not exist.") from error
 
 
 def _decoded(decode: Callable[[bytes], _Record], content: bytes, place: str) -> _Record:

@@ -18,6 +18,7 @@ from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, insert
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
+from manifests.errors import IntegrityError
 from orchestrator.store.errors import TransactionLost
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -83,8 +84,11 @@ def _postgresql_now(_element: DatabaseNow, _compiler: Any, **_options: Any) -> s
 
 
 def moment(milliseconds: int) -> datetime:
-    """The point in time of a stored number of milliseconds."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+    """The point in time of a stored number of milliseconds. Raises IntegrityError for no time."""
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except (OverflowError, TypeError) as error:
+        raise IntegrityError(f"The store holds {milliseconds!r} as a point in time.") from error
 
 
 class Database(ABC):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 
 from manifests.errors import ArenaError, StoreError
 
@@ -30,6 +30,10 @@ _FORBIDDEN: Final = (
 _DAMAGED: Final = (
     "its content is damaged",
     "Restore it from a backup. A catalogue can also be moved away: the runs make a new one.",
+)
+_NOT_ONE_ROW: Final = (
+    "a row that must be there once is missing or there twice",
+    _DAMAGED[1],
 )
 _MOVED: Final = (
     "it was moved or deleted while it was open",
@@ -152,6 +156,10 @@ def explained(place: Path) -> Iterator[None]:
         if found is None:
             raise
         raise _refusal(place, *found) from error
+    except UnicodeDecodeError as error:
+        raise _refusal(place, *_DAMAGED) from error
+    except (NoResultFound, MultipleResultsFound) as error:
+        raise _refusal(place, *_NOT_ONE_ROW) from error
     except OSError as error:
         cause, remedy = _BY_ERRNO.get(
             error.errno or 0, (os.strerror(error.errno or 0).lower(), "Check the path.")

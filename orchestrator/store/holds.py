@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select
 
 from manifests.errors import InputError
+from orchestrator.store.codec import read_member
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, repeated
 from orchestrator.store.records import DesiredState, Target
 from orchestrator.store.schema import acts, run_holds, runs, window_holds
@@ -145,4 +146,4 @@ def _place(
 
 
 def _hold(row: Any) -> Hold:
-    return Hold(DesiredState(row.desired), row.reason)
+    return Hold(read_member(DesiredState, row.desired, "What is wanted of a run"), row.reason)

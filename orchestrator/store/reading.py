@@ -7,8 +7,8 @@ from typing import TypeVar
 from sqlalchemy import Column, Connection, func, select
 
 from engine.records import ActionReceipt, DayRecord
-from manifests.errors import IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus
+from orchestrator.store.codec import read_member
 from orchestrator.store.connection import Database, moment, repeated
 from orchestrator.store.records import (
     CompanyWindow,
@@ -79,19 +79,18 @@ def read_company_windows(
         .order_by(columns.version, columns.seat)
     )
     return [
-        CompanyWindow(version, seat, _window_status(version, seat, status), *rest)
+        CompanyWindow(
+            version,
+            seat,
+            read_member(
+                CompanyWindowStatus,
+                status,
+                f"The status of company-{seat}'s window at world version {version}",
+            ),
+            *rest,
+        )
         for version, seat, status, *rest in rows
     ]
-
-
-def _window_status(version: int, seat: int, status: str) -> CompanyWindowStatus:
-    try:
-        return CompanyWindowStatus(status)
-    except ValueError as error:
-        raise IntegrityError(
-            f"The window of company-{seat} at world version {version} has the status {status!r}, "
-            "which does not exist."
-        ) from error
 
 
 def read_receipts(connection: Connection, run: int, low: int, high: int) -> list[StoredReceipt]:

@@ -17,6 +17,7 @@ from manifests.fingerprints import environment
 from manifests.model import CampaignManifest
 from orchestrator.lifecycle import RunState, check_run_settles, check_run_transition
 from orchestrator.store import reading
+from orchestrator.store.codec import read_member
 from orchestrator.store.connection import (
     CommitPoint,
     DatabaseNow,
@@ -173,7 +174,7 @@ class RunStore:
             )
             return RunStatus(
                 key=self.key,
-                status=RunState(state.status),
+                status=self._state(state.status),
                 reason=state.reason,
                 world_version=state.world_version,
                 day=state.day,
@@ -207,7 +208,7 @@ class RunStore:
         of_run = run_states.c.run == held.run
         columns = (run_states.c.status, run_states.c.reason)
         found = connection.execute(select(*columns).where(of_run)).one()
-        check_run_transition(str(self.key), RunState(found.status), status)
+        check_run_transition(str(self.key), self._state(found.status), status)
         if (found.status, found.reason) == (status, reason):
             return
         connection.execute(
@@ -248,7 +249,7 @@ class RunStore:
         query = select(run_transitions).where(run_transitions.c.run == held.run)
         with held.database.read() as connection:
             return [
-                RunTransition(moment(row.at), RunState(row.status), row.reason)
+                RunTransition(moment(row.at), self._state(row.status), row.reason)
                 for row in connection.execute(query.order_by(run_transitions.c.number))
             ]
 
@@ -425,6 +426,9 @@ class RunStore:
             _LEASES.check(connection, held.run, str(self.key), lease)
             yield connection, held
 
+    def _state(self, status: str) -> RunState:
+        return read_member(RunState, status, f"The status of the {self.key}")
+
     def _check_follows(self, connection: Connection, held: HeldRun, commit: WindowCommit) -> None:
         frontier = connection.execute(_FRONTIER, {"of_run": held.run}).one_or_none()
         if frontier is None:
@@ -434,7 +438,7 @@ class RunStore:
             raise WindowAlreadyCommitted(str(self.key), found, offered)
         if found != offered or commit.days[0].day != frontier.day + 1:
             raise WindowConflict(str(self.key), found, offered)
-        check_run_settles(str(self.key), RunState(frontier.status))
+        check_run_settles(str(self.key), self._state(frontier.status))
 
     def _insert_checkpoint(
         self,

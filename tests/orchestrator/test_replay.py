@@ -436,6 +436,10 @@ def test_a_run_that_the_catalogue_lost_is_named(copy: Path) -> None:
 def test_a_planned_run_is_checked_by_its_manifest(copy: Path) -> None:
     seed = Case("runs", "planned", "run_id = 'trial-s11-reference'", write('"seed":', "2"), "", "")
     change(copy / "catalogue.db", seed)
+    with sqlite3.connect(copy / "catalogue.db") as connection:
+        # Where the column contradicts the plan, the store itself refuses.
+        connection.execute("UPDATE runs SET seed = 21 WHERE run_id = 'trial-s11-reference'")
+    connection.close()
     found = only(replay(copy, ONE_RUN))
     assert (found.what, found.field) == ("the planned run", "seed")
     assert (found.recorded, found.recomputed) == (21, 11)
