@@ -29,6 +29,8 @@ _PRIVATE: Final = {
     # The name is misleading: set to 0, it keeps a local Ray on loopback.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
+    # By default, everything else on the machine would come before the hosts.
+    "RAY_worker_niceness": "0",
 }
 _TOKEN_VARIABLE: Final = "RAY_AUTH_TOKEN_PATH"
 
@@ -74,15 +76,25 @@ def _starting_in(directory: Path) -> dict[str, Any]:
     }
 
 
-def _attaching_to(address: str) -> dict[str, Any]:
+def check_address(address: str | None) -> None:
+    """Raise InputError when the text is no address, before anything is done for it."""
+    if address is not None and address != "auto":
+        _host_and_port(address)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or int(port) > _LAST_PORT:
+        raise InputError(
+            f"{address} is not the address of a Ray cluster.",
+            "Give host:port of its head node, or auto for the cluster of this machine.",
+        )
+    return host, int(port)
+
+
+def _attaching_to(address: str) -> dict[str, Any]:
     if address != "auto":
-        if not host or "/" in host or not port.isdecimal() or int(port) > _LAST_PORT:
-            raise InputError(
-                f"{address} is not the address of a Ray cluster.",
-                "Give host:port of its head node, or auto for the cluster of this machine.",
-            )
-        _check_listening(host, int(port))
+        _check_listening(*_host_and_port(address))
     return {"address": address}
 
 

@@ -85,12 +85,17 @@ def launch(
     """
     from campaigns.definition import load_definition
     from campaigns.plan import plan
+    from orchestrator.actors.cluster import check_address
     from orchestrator.cli.carrying import carry_out, created
     from orchestrator.store import DesiredState
 
+    check_address(address)
     planned = plan(load_definition(campaign).short_form(days))
     with created(planned, store, address, extend) as (opened, name):
-        if opened.catalogue.campaign(name).desired is not DesiredState.RUNNING:
+        found = opened.catalogue.campaign(name)
+        if found.desired is not DesiredState.RUNNING:
+            because = f" ({found.reason})" if found.reason else ""
+            notice(f"Campaign {name} was {found.desired}{because}. Launched again, it goes on.")
             opened.catalogue.set_desired(name, DesiredState.RUNNING, "launched again")
         if days is not None:
             notice(f"A short form of {name}, {days} days; its plan hash is its own.")
@@ -116,11 +121,13 @@ def resume(
     themselves: resume these with --run. With --run, nothing is carried out
     here: the run, or a company-window of it, is let go on.
     """
+    from orchestrator.actors.cluster import check_address
     from orchestrator.binding import check_package
     from orchestrator.cli.carrying import carry_out
     from orchestrator.progress import ProgressReader, holder
     from orchestrator.store import DesiredState, open_store
 
+    check_address(address)
     with open_store(store) as opened:
         name = chosen_campaign(opened, name)
         if run is not None or seat is not None or day is not None:
@@ -222,7 +229,8 @@ def _show(progress: "CampaignProgress", runs: bool) -> None:
 
     owner = "nobody carries it out" if progress.owner is None else f"by {progress.owner}"
     because = f" ({progress.reason})" if progress.reason else ""
-    notes = [f"Wanted: {progress.desired}{because}; {owner}.", f"Plan {progress.plan_hash}"]
+    wanted = f"Wanted: {progress.desired}{because}; {owner}."
+    notes = ["Completed." if progress.finished else wanted, f"Plan {progress.plan_hash}"]
     columns: list[Column | str] = [
         "run",
         "state",

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from campaigns.definition import Limits
 from campaigns.plan import CampaignPlan
 from manifests.commitments import new_key
 from manifests.errors import StoreError
+from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import frozen, with_endpoints
+from orchestrator.binding import execution_limits, frozen, with_endpoints
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
@@ -62,7 +64,20 @@ def created(
     with open_store(location, create=True) as store:
         if extending:
             _extend(store, planned)
-        yield store, store.catalogue.create_campaign(manifest, planned.runs, key).name
+        name = store.catalogue.create_campaign(manifest, planned.runs, key).name
+        _tell_kept_limits(store.catalogue.manifest(name), planned.definition.limits)
+        yield store, name
+
+
+def _tell_kept_limits(manifest: CampaignManifest, wanted: Limits) -> None:
+    """Say which limits of execution stay those under which the campaign was frozen."""
+    kept = execution_limits(manifest)
+    for name in ("max_active_runs", "lease_seconds"):
+        if getattr(kept, name) != getattr(wanted, name):
+            notice(
+                f"Campaign {manifest.provenance.campaign} keeps {name} = {getattr(kept, name)}, "
+                f"with which it was frozen, not {getattr(wanted, name)}."
+            )
 
 
 def _extend(store: Store, planned: CampaignPlan) -> None:
@@ -85,8 +100,12 @@ def carry_out(
     hosts: int | None,
     address: str | None,
     faults: Path | None = None,
+    *,
+    temporary: bool = False,
 ) -> CampaignProgress:
     """Play a campaign until it is at rest, with a view of it on standard error; how it stands then.
+
+    Where the store is `temporary`, nobody is told how to go on.
 
     Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
 
@@ -116,7 +135,8 @@ def carry_out(
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held
     except KeyboardInterrupt:
-        notice(f"Campaign {campaign} was left. {how_to_resume(campaign, store.location)}")
+        going_on = "" if temporary else f" {how_to_resume(campaign, store.location)}"
+        notice(f"Campaign {campaign} was left.{going_on}")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         # Hosts that were killed could not remove what they left.

@@ -191,7 +191,7 @@ def search_rule(
         opened, campaign = made
         if opened.catalogue.campaign(campaign).desired is DesiredState.PAUSED:
             opened.catalogue.set_desired(campaign, DesiredState.RUNNING, "searched again")
-        carry_out(opened, campaign, hosts, address)
+        carry_out(opened, campaign, hosts, address, temporary=store is None)
         found = campaign_results(opened, campaign)
     if not as_json:
         show_results(found)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -20,6 +20,9 @@ from orchestrator.lifecycle import RunState
 from orchestrator.progress import CampaignProgress
 
 _BAR_WIDTH: Final = 40
+_LEAST_BAR: Final = 5
+_BESIDE_A_BAR: Final = 66
+"""Columns for the seed and the numbers of its row."""
 _LINE_SECONDS: Final = 5.0
 
 _STRAGGLERS: Final = 5
@@ -41,7 +44,9 @@ def view(as_json: bool = False) -> Iterator[View]:
     if as_json:
         yield JsonLines()
     elif notices().is_terminal:
-        with Live(console=notices(), auto_refresh=False, transient=False) as live:
+        # Not that of the notices, which never breaks a line.
+        console = Console(stderr=True, highlight=False)
+        with Live(console=console, auto_refresh=False, transient=False) as live:
             yield LiveView(live)
     else:
         yield Lines()
@@ -90,10 +95,14 @@ class LiveView:
         self._live = live
 
     def show(self, progress: CampaignProgress) -> None:
-        self._live.update(_picture(progress, progress.seconds_left), refresh=True)
+        self._show(progress, progress.seconds_left)
 
     def close(self, progress: CampaignProgress) -> None:
-        self._live.update(_picture(progress, None), refresh=True)
+        self._show(progress, None)
+
+    def _show(self, progress: CampaignProgress, left: float | None) -> None:
+        width = max(_LEAST_BAR, min(_BAR_WIDTH, self._live.console.width - _BESIDE_A_BAR))
+        self._live.update(_picture(progress, left, width), refresh=True)
 
 
 def summary(progress: CampaignProgress) -> str:
@@ -137,10 +146,10 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def _picture(progress: CampaignProgress, left: float | None) -> RenderableType:
+def _picture(progress: CampaignProgress, left: float | None, width: int) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
-    grid.add_column(width=_BAR_WIDTH)
+    grid.add_column(width=width)
     for _ in range(4):
         grid.add_column(justify="right", no_wrap=True)
     for seed in dict.fromkeys(run.planned.seed for run in progress.runs):
@@ -149,7 +158,7 @@ def _picture(progress: CampaignProgress, left: float | None) -> RenderableType:
         windows, planned = sum(run.windows for run in runs), len(runs) * progress.windows_per_run
         grid.add_row(
             f"seed {seed}",
-            ProgressBar(total=planned, completed=windows, width=_BAR_WIDTH),
+            ProgressBar(total=planned, completed=windows, width=width),
             f"{done}/{len(runs)} runs",
             f"{windows:,}/{planned:,} windows",
             f"{sum(run.days for run in runs):,} days",

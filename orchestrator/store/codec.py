@@ -88,7 +88,7 @@ def company_day_columns(record: CompanyDay) -> dict[str, int]:
     return dict(zip(COMPANY_DAY_COLUMNS, values, strict=True))
 
 
-def read_member(kind: type[_Member], text: object, place: str) -> _Member:
+def read_member(kind: type[_Member], text: str, place: str) -> _Member:
     """The member of an enumeration that a column holds. Raises IntegrityError when it is none."""
     try:
         return kind(text)

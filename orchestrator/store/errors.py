@@ -12,6 +12,7 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 
 from manifests.errors import ArenaError, StoreError
+from orchestrator.owners import shown
 
 BUSY_SECONDS: Final = 10.0
 """How long a transaction waits for another one before the store counts as locked."""
@@ -96,7 +97,8 @@ class LeaseHeld(ArenaError):
 
     def __init__(self, subject: str, owner: str, expires_in_seconds: float) -> None:
         super().__init__(
-            f"{subject} belongs to {owner} for another {max(expires_in_seconds, 0):.1f} seconds.",
+            f"{subject} belongs to {shown(owner)} for another "
+            f"{max(expires_in_seconds, 0):.1f} seconds.",
             "Wait for it to finish or to expire. If that owner is still working, leave it at that.",
         )
         self.args = (subject, owner, expires_in_seconds)
@@ -112,8 +114,8 @@ class LeaseLost(ArenaError):
 
     def __init__(self, subject: str, owner: str, epoch: int) -> None:
         super().__init__(
-            f"{owner} no longer owns {subject}: its lease of epoch {epoch} was taken over or "
-            "given up. Nothing was written.",
+            f"{shown(owner)} no longer owns {subject}: its lease of epoch {epoch} was taken over "
+            "or given up. Nothing was written.",
             "The present owner continues; start again only if there is none.",
         )
         self.args = (subject, owner, epoch)

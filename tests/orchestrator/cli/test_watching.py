@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -180,3 +181,15 @@ def test_lines_are_chosen_where_there_is_no_terminal(tmp_path: Path) -> None:
     with watching.view() as plain, watching.view(as_json=True) as data:
         assert isinstance(plain, Lines)
         assert isinstance(data, JsonLines)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_live_view_fits_a_narrow_terminal(begun: CampaignProgress, width: int) -> None:
+    screen = io.StringIO()
+    console = Console(width=width, file=screen, force_terminal=True, highlight=False)
+    with Live(console=console, auto_refresh=False) as live:
+        LiveView(live).close(begun)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).splitlines()
+    assert "bankrupt" in lines[0]
+    assert "bankruptcies" in "".join(lines[2:])
+    assert all(len(line) <= width for line in lines)
