@@ -172,12 +172,14 @@ def search_rule(
     """
     from campaigns.plan import plan
     from campaigns.search import rule_search_definition
+    from orchestrator.actors.cluster import check_address
     from orchestrator.cli.carrying import carry_out, created
     from orchestrator.cli.result_tables import show_results
     from orchestrator.results import campaign_results
     from orchestrator.search import parse_profiles, parse_seeds, search_json
     from orchestrator.store import DesiredState
 
+    check_address(address)
     definition = rule_search_definition(
         name=name,
         seeds=None if seeds is None else parse_seeds(seeds),
