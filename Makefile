@@ -41,7 +41,7 @@ if ! "$$python" -c '$(USABLE)' 2>/dev/null; then \
 fi;
 endef
 
-.PHONY: help campaign test lint format lock clean again
+.PHONY: help campaign test chromium lint format lock clean again
 
 help:
 	@sed -n '/^# make /,/^$$/s/^# \{0,1\}//p' Makefile
@@ -50,8 +50,14 @@ campaign: $(STAMP)
 	@$(BIN)/ceo-arena launch rehearsal-llm --days 14
 	@$(BIN)/ceo-arena launch rehearsal
 
-test: $(STAMP)
+test: $(STAMP) chromium
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Tests of pages drive Debian's Chromium; where it cannot be installed they are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium; } \
+	    >/dev/null 2>&1 || true
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
