@@ -18,6 +18,7 @@ from providers.access import Access, read_access
 from providers.contract import Fault, ProviderFault, Reply, Request
 from providers.faults import UNREAD_REASONING, Scrub
 from providers.rawjson import whole_characters
+from providers.remedies import what_to_fix
 from providers.replying import ReplyStream
 from providers.routes import Route
 from providers.transport import Deadlines, SharedClient, exchange
@@ -143,4 +144,6 @@ class RouteProvider(ABC, Generic[Client]):
             return msgspec.structs.replace(
                 fault, kind="refused", code="credentials_changed", message=message
             )
-        return fault
+        remedy = what_to_fix(fault, self._route)
+        said = f"{fault.message} {remedy}" if remedy else fault.message
+        return msgspec.structs.replace(fault, message=said)

@@ -39,8 +39,8 @@ _RESULT: Final = '{"columns":["1"],"rows":[[1]]}'
 _REMEDIES: Final[Mapping[str, str]] = {
     "transient": "Try again; if it stays, look at the service's status page and at the base URL.",
     "bad_request": "Correct the route's options in the campaign file: the service refuses them.",
-    "refused": "Put right what the message names: key, permission, model id, base URL or credit.",
-    "identity": "If both ids are the same model, add the returned one to accepted_aliases.",
+    "refused": "Put right what the message names.",
+    "identity": "Put right what the message names.",
     "too_long": "The route has another model than it should: this conversation is a short one.",
     "protocol": "Check that the base URL is one of this protocol, and that no proxy is in between.",
 }

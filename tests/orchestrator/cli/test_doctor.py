@@ -80,7 +80,7 @@ def test_without_calls_nothing_is_asked(
 
 FAULTS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"fault": "refuse", "status": 401}, "call", "HTTP 401", "Put right"),
-    ({"fault": "other-model"}, "call", "rehearsal-default", "accepted_aliases"),
+    ({"fault": "other-model"}, "call", "accepted_aliases", "Put right"),
     ({"fault": "leave-out-usage"}, "usage", "no usage", "ask_usage"),
     ({"fault": "empty-reply"}, "tool call", "without a call", "takes tools"),
     ({"fault": "refuse", "status": 503, "page": True}, "call", "503", "status page"),

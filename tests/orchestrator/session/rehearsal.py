@@ -28,13 +28,11 @@ from orchestrator.store import AttemptKey, RunKey, RunStatus, SessionStore, Stor
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import GatewayOptions, RunningGateway, start_gateway
 from providers.rehearsal.faults import FaultPlan
+from tests.providers.rehearsal.windows import THINKING
 
 NAME: Final = "faulty"
 KEY: Final = "rehearsal-key-0123456789"
 Fault = dict[str, Any]
-
-PROTOCOLS: Final = ("chat", "responses", "messages")
-"""Those that the gateway speaks."""
 
 
 class SwiftClock:
@@ -144,20 +142,9 @@ def campaign(
     routes: Mapping[str, dict[str, Any]] | None = None,
     **limits: Any,
 ) -> dict[str, Any]:
-    """Agents in the seats, in order; `routes` adds to the route of an agent."""
+    """Agents in the seats, in order, all of them thinking; `routes` adds to an agent's route."""
     candidates = [
-        {
-            "id": agent,
-            "seat": seat,
-            "route": {
-                "protocol": "chat",
-                "model": f"rehearsal-{agent}",
-                "native_ceiling": 65_536,
-                "endpoint_env": "CEO_ARENA_REHEARSAL_URL",
-                "credentials": ["CEO_ARENA_REHEARSAL_KEY"],
-                **(routes or {}).get(agent, {}),
-            },
-        }
+        {"id": agent, "seat": seat, "route": _route(agent, (routes or {}).get(agent, {}))}
         for seat, agent in enumerate(agents, start=1)
     ]
     return {
@@ -167,6 +154,18 @@ def campaign(
         "horizon_days": 7,
         "limits": limits,
         "candidates": candidates,
+    }
+
+
+def _route(agent: str, more: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "protocol": "chat",
+        "model": f"rehearsal-{agent}",
+        "options": THINKING[more.get("protocol", "chat")],
+        "native_ceiling": 65_536,
+        "endpoint_env": "CEO_ARENA_REHEARSAL_URL",
+        "credentials": ["CEO_ARENA_REHEARSAL_KEY"],
+        **more,
     }
 
 

@@ -13,13 +13,13 @@ from orchestrator.session.events import Answered, Asked, ToolReceipt, WaitBegan
 from orchestrator.store import RunKey
 from tests.orchestrator.session.rehearsal import (
     NAME,
-    PROTOCOLS,
     Rehearsal,
     at,
     campaign,
     rehearsal,
     run_id,
 )
+from tests.providers.rehearsal.windows import PROTOCOLS
 
 SEALED: Final = CompanyWindowStatus.SEALED
 FAILED: Final = CompanyWindowStatus.PROVIDER_ERROR

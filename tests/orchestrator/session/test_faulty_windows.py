@@ -11,13 +11,13 @@ from orchestrator.session.events import Answered, Asked, Event, Interrupted, Wai
 from orchestrator.store import RunKey
 from tests.orchestrator.session.rehearsal import (
     NAME,
-    PROTOCOLS,
     Rehearsal,
     at,
     campaign,
     rehearsal,
     run_id,
 )
+from tests.providers.rehearsal.windows import PROTOCOLS
 
 AGENT: Final = "analyst"
 CUT: Final = at(AGENT, 4, fault="cut-by-length")
