@@ -149,7 +149,8 @@ def check_package(manifest: CampaignManifest) -> None:
     name = manifest.provenance.campaign
     raise InputError(
         f"Campaign {name} was frozen under another package:\n{told(found, 'bound', 'here')}",
-        "Continue it with the package it was started with, or launch it anew under another name.",
+        "Continue it with the package it was started with (ceo-arena "
+        f"{manifest.decisive.versions.package}), or launch it anew under another name.",
     )
 
 

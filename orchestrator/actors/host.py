@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from manifests.errors import ArenaError, StoreError
+from manifests.errors import ArenaError, InputError, StoreError
+from manifests.model import CampaignManifest
 from orchestrator.actors.limits import shared_ledger
-from orchestrator.binding import bound_scenario, execution_limits
+from orchestrator.binding import bound_scenario, check_package, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.session.services import ModelServices
@@ -47,6 +48,7 @@ class Host:
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
         self._models = ModelServices(self._manifest, self._store.controls, shared_ledger())
+        self._unfit = _unfitness(self._manifest)
         self._stops: dict[str, StopRequest] = {}
         self._heeding: asyncio.Task[None] | None = None
 
@@ -85,6 +87,8 @@ class Host:
         run_id = run.key.run_id
         tenure = tenure_of_run(run, self._lease_seconds)
         try:
+            if self._unfit:
+                return RunEnd(run_id, await asyncio.to_thread(_state, run), self._unfit)
             lease = await tenure.take(lambda: stop.kind is None)
             if lease is None:
                 return RunEnd(run_id, await asyncio.to_thread(_state, run))
@@ -120,6 +124,17 @@ def _collect_less() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
+
+
+def _unfitness(manifest: CampaignManifest) -> str:
+    """Why this process may not play: its package is not that of the manifest, because it was
+    changed while the campaign was running, or because this machine has another one.
+    """
+    try:
+        check_package(manifest)
+    except InputError as error:
+        return explained(error)
+    return ""
 
 
 def _state(run: RunStore) -> RunState:
