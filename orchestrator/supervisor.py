@@ -114,7 +114,7 @@ def _after_failure(window: Standing, policy: RecoveryPolicy, *, by_person: bool)
     failure = window.failure
     assert failure is not None, "a failed window has a failure"
     if failure.needs_person and not by_person:
-        return WaitForPerson(f"a person has to put this right first: {failure.reason}")
+        return WaitForPerson("a person has to put this right first")
     obstacle = _obstacle(window, policy)
     if not obstacle:
         asked = "a person asks for it after" if by_person else "after"

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from orchestrator.store import AttemptStore, RunKey, SessionStore, open_store
+from orchestrator.store import AttemptKey, AttemptStore, RunKey, SessionStore, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place
 from tests.chaos.models import DAYS, REHEARSAL, undisturbed_models
 
 pytestmark = pytest.mark.xdist_group("supervision")
 
-RUNS: Final = ("trial-s11-reference", "trial-s29-reference")
+RUN: Final = "trial-s11-reference"
+ONE_RUN: Final = REHEARSAL.replace("[11, 29]", "[11]")
 
 # In the second window, the second company's request is rejected until its attempt ends, and the
 # third company's key is refused.
@@ -41,94 +42,78 @@ def asked(trial: Place, *command: str) -> Any:
     return json.loads(done.stdout)
 
 
-def journal(trial: Place, run_id: str, seat: int, attempt: int = 0) -> list[bytes]:
+def journal(trial: Place, seat: int) -> list[bytes]:
+    """The events of the original attempt of a company in the second window."""
     with open_store(str(trial.store)) as store:
-        sessions = SessionStore(store.run(RunKey(CAMPAIGN, run_id)))
-        key = next(
-            key
-            for key in sessions.attempts()
-            if (key.version, key.seat, key.attempt) == (1, seat, attempt)
-        )
-        return sessions.events(key)
+        return SessionStore(store.run(RunKey(CAMPAIGN, RUN))).events(AttemptKey(1, seat, 0))
 
 
-def test_failures_stop_a_run_and_people_and_the_supervisor_bring_it_to_its_end(
-    tmp_path: Path,
-) -> None:
+def test_a_run_drains_stops_and_is_brought_to_the_same_end(tmp_path: Path) -> None:
     faults = tmp_path / "faults.toml"
     faults.write_text(FAULTS, encoding="utf-8")
-    with place(tmp_path, REHEARSAL, DAYS) as trial:
+    with place(tmp_path, ONE_RUN, DAYS) as trial:
         worlds, _, _ = undisturbed_models(trial.file, tmp_path / "undisturbed")
         launched = finished(trial.launch("--hosts", "1", "--faults", str(faults)))
         assert launched.returncode == 1, launched.stderr
 
         # The run drained: the first company kept its seal, and the run waits for a person.
-        first = {run_id: journal(trial, run_id, 1) for run_id in RUNS}
-        answers = asked(trial, "why")["answers"]
-        waiting = {each["subject"]: each["waits_for"] for each in answers}
-        assert {waiting[f"run {run_id}"] for run_id in RUNS} == {"person"}
-        matrix = asked(trial, "status", "--runs")["campaigns"][0]["matrix"]
-        assert {run["state"] for run in matrix} == {"stopped"}
+        before = {seat: journal(trial, seat) for seat in (1, 2, 3)}
+        answers = {each["subject"]: each for each in asked(trial, "why")["answers"]}
+        assert answers[f"run {RUN}"]["waits_for"] == "person"
+        assert answers["route of apprentice"]["waits_for"] == "person"
+        assert [run.state for run in trial.progress().runs] == ["stopped"]
 
-        found = asked(trial, "retry", "--dry-run")["windows"]
-        by_seat = {(row["run"], row["seat"]): row for row in found}
-        for run_id in RUNS:
-            assert not by_seat[run_id, 1]["eligible"]
-            assert by_seat[run_id, 1]["reason"] == "it is sealed"
-            assert by_seat[run_id, 2]["reason"] == "it has not begun"
-            assert by_seat[run_id, 3]["eligible"]
-            assert "401" in by_seat[run_id, 3]["reason"]
-        with open_store(str(trial.store)) as store:
-            assert store.catalogue.acts(CAMPAIGN)[-1].act == "create", "a dry run changes nothing"
+        rows = {row["seat"]: row for row in asked(trial, "retry", "--dry-run")["windows"]}
+        assert [rows[seat]["eligible"] for seat in (1, 2, 3)] == [False, False, True]
+        assert rows[1]["reason"] == "it is sealed"
+        assert rows[2]["reason"] == "it has not begun", "its fresh attempt is granted already"
+        assert "401" in rows[3]["reason"]
 
-        one = ("retry", "--run", RUNS[0], "--seat", "3", "--reason", "new key")
-        assert asked(trial, *one)["windows"][0]["attempt"] == 1
+        one = ("retry", "--run", RUN, "--seat", "3", "--reason", "a new key")
+        assert [row["attempt"] for row in asked(trial, *one)["windows"]] == [1]
         assert not asked(trial, *one)["windows"][0]["eligible"], "doing it twice does no harm"
-        matrix = asked(trial, "status", "--runs")["campaigns"][0]["matrix"]
-        assert [run["state"] for run in matrix] == ["queued", "stopped"]
+        assert [run.state for run in trial.progress().runs] == ["queued"]
 
-        resumed = trial.run("resume", "--hosts", "1", "--reason", "new key")
+        resumed = trial.run("resume", "--hosts", "1")
         assert resumed.returncode == 0, resumed.stderr
         assert trial.evidence() == worlds
-        assert {run_id: journal(trial, run_id, 1) for run_id in RUNS} == first
+        assert {seat: journal(trial, seat) for seat in (1, 2, 3)} == before
         check_history(trial)
         check_usage(asked(trial, "results"))
         assert trial.run("replay").returncode == 0
 
 
 def check_history(trial: Place) -> None:
+    """Every failure is there, what followed it, and who did it."""
     history = asked(trial, "failures")["history"]
-    for run_id in RUNS:
-        own = [entry for entry in history if entry["run"] == run_id]
-        failed = sorted(
-            (entry["seat"], entry["cause"], entry["followed_by"].partition(":")[0])
-            for entry in own
-            if entry["kind"] == "failure"
-        )
-        assert failed == [
-            (2, "bad_request", "fresh attempt 1"),
-            (3, "refused", "waits for a person"),
-        ]
-        assert [entry["kind"] for entry in own if entry["kind"] == "stopped"] == ["stopped"]
+    failed = {
+        (entry["seat"], entry["attempt"], entry["cause"], entry["followed_by"].partition(":")[0])
+        for entry in history
+        if entry["kind"] == "failure"
+    }
+    assert failed == {
+        (2, 0, "bad_request", "fresh attempt 1"),
+        (3, 0, "refused", "waits for a person"),
+    }
+    states = [entry["kind"] for entry in history if entry["seat"] is None]
+    assert states == ["queued", "running", "stopped", "queued", "running"]
     with open_store(str(trial.store)) as store:
+        run = store.run(RunKey(CAMPAIGN, RUN))
         granted = {
-            run_id: [
-                (fresh.key.seat, fresh.key.attempt, fresh.granted_by == "supervisor")
-                for fresh in AttemptStore(store.run(RunKey(CAMPAIGN, run_id))).fresh()
-            ]
-            for run_id in RUNS
+            (fresh.key.seat, fresh.key.attempt, fresh.granted_by == "supervisor")
+            for fresh in AttemptStore(run).fresh()
         }
-    # Where a person only resumed, the refused attempt went on as it was.
-    assert granted == {RUNS[0]: [(2, 1, True), (3, 1, False)], RUNS[1]: [(2, 1, True)]}
+        acts = [(act.act, act.reason) for act in store.catalogue.acts(CAMPAIGN)]
+    assert granted == {(2, 1, True), (3, 1, False)}
+    assert ("retry", "a new key") in acts
 
 
 def check_usage(results: dict[str, Any]) -> None:
     """Usage of failed attempts is apart from that of settled ones."""
     workload = {row["candidate"]: row for row in results["workload"]["candidates"]}
     health = {row["candidate"]: row for row in results["decision_health"]["candidates"]}
-    assert workload["diarist"]["apart"]["replies"] >= 2
+    assert workload["diarist"]["apart"]["replies"] > 0
     assert workload["gambler"]["apart"]["replies"] == 0
-    assert health["diarist"]["fresh_attempts"] == 2
-    assert health["apprentice"]["fresh_attempts"] == 1
-    for row in health.values():
-        assert row["sealed"] == row["active"] == 4
+    fresh = {name: row["fresh_attempts"] for name, row in health.items()}
+    assert fresh == {"gambler": 0, "diarist": 1, "apprentice": 1}
+    assert all(row["sealed"] == row["active"] == 2 for row in health.values())
