@@ -80,7 +80,8 @@ class CampaignProgress:
     """A campaign with all of its runs, in scheduling order.
 
     `owner` is who carries it out now, None when nobody does. `windows_per_run` and `days_per_run`
-    are what every run has when it is completed, `slots` how many runs are active at once.
+    are what every run has when it is completed, `slots` how many runs are active at once. `spent`
+    is what is known to be spent in micro-dollars, None where no route has a price.
     """
 
     campaign: str
@@ -91,6 +92,7 @@ class CampaignProgress:
     windows_per_run: int
     days_per_run: int
     slots: int
+    spent: int | None
     runs: tuple[RunProgress, ...]
 
     @property
@@ -142,6 +144,15 @@ class CampaignProgress:
             self.slots,
         )
 
+    @property
+    def projected(self) -> int | None:
+        """What all runs will have spent in the end, in micro-dollars, if their windows go on to
+        cost what they did; None while that cannot be told.
+        """
+        if self.spent is None or not self.windows:
+            return None
+        return self.spent * len(self.runs) * self.windows_per_run // self.windows
+
     def to_json(self, runs: bool = False) -> dict[str, Any]:
         """The campaign as plain JSON, with a list of its runs if wanted."""
         left = self.seconds_left
@@ -160,6 +171,8 @@ class CampaignProgress:
             "days": {"settled": self.days, "total": len(self.runs) * self.days_per_run},
             "bankruptcies": self.bankruptcies,
             "seconds_left": None if left is None else round(left),
+            "spent_microdollars": self.spent,
+            "projected_microdollars": self.projected,
         }
         return totals | ({"matrix": [run.to_json() for run in self.runs]} if runs else {})
 
@@ -183,6 +196,7 @@ class ProgressReader:
         """How the campaign stands now; errors as those of the store."""
         row = self._store.catalogue.campaign(self.campaign)
         holds = self._store.holds.of(self.campaign)
+        spent = self._store.controls.spent(self.campaign)
         planned = [found.planned for found in self._store.catalogue.runs(self.campaign)]
         days, window = self._scenario.horizon_days, self._scenario.window_days
         return CampaignProgress(
@@ -194,6 +208,7 @@ class ProgressReader:
             windows_per_run=-(-days // window),
             days_per_run=days,
             slots=self._slots,
+            spent=sum(each.known for each in spent) if spent else None,
             runs=tuple(self._run(run, holds.runs.get(run.run_id)) for run in planned),
         )
 

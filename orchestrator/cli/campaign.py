@@ -225,12 +225,16 @@ def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
 
 def _show(progress: "CampaignProgress", runs: bool) -> None:
     from orchestrator.cli.tables import print_table, print_text
-    from orchestrator.cli.watching import summary
+    from orchestrator.cli.watching import outlook, stragglers, summary
 
     owner = "nobody carries it out" if progress.owner is None else f"by {progress.owner}"
     because = f" ({progress.reason})" if progress.reason else ""
-    wanted = f"Wanted: {progress.desired}{because}; {owner}."
-    notes = ["Completed." if progress.finished else wanted, f"Plan {progress.plan_hash}"]
+    wanted = f"Wanted: {progress.desired}{because}; {owner}{outlook(progress)}."
+    told = [
+        "Completed." if progress.finished else wanted,
+        *stragglers(progress),
+        f"Plan {progress.plan_hash}",
+    ]
     columns: list[Column | str] = [
         "run",
         "state",
@@ -251,6 +255,6 @@ def _show(progress: "CampaignProgress", runs: bool) -> None:
         for run in progress.runs
     ]
     if runs:
-        print_table(summary(progress), columns, rows, notes)
+        print_table(summary(progress), columns, rows, told)
     else:
-        print_text(summary(progress), *notes)
+        print_text(summary(progress), *told)

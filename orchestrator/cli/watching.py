@@ -15,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.cli.output import notices, print_json
+from orchestrator.cli.output import dollars, notices, print_json
 from orchestrator.lifecycle import RunState
 from orchestrator.progress import CampaignProgress
+from providers.pricing import cents
 
 _BAR_WIDTH: Final = 40
 _LEAST_BAR: Final = 5
@@ -62,15 +63,15 @@ class Lines:
     def show(self, progress: CampaignProgress) -> None:
         now = time.monotonic()
         if now - self._at >= _LINE_SECONDS and summary(progress) != self._last:
-            self._say(progress, progress.seconds_left, now)
+            self._say(progress, now)
 
     def close(self, progress: CampaignProgress) -> None:
         if summary(progress) != self._last:
-            self._say(progress, None, time.monotonic())
+            self._say(progress, time.monotonic())
 
-    def _say(self, progress: CampaignProgress, left: float | None, now: float) -> None:
+    def _say(self, progress: CampaignProgress, now: float) -> None:
         self._last, self._at = summary(progress), now
-        notices().print(Text(f"{self._last}{_remaining(left)}"))
+        notices().print(Text(f"{self._last}{outlook(progress)}"))
 
 
 class JsonLines:
@@ -95,14 +96,11 @@ class LiveView:
         self._live = live
 
     def show(self, progress: CampaignProgress) -> None:
-        self._show(progress, progress.seconds_left)
+        width = max(_LEAST_BAR, min(_BAR_WIDTH, self._live.console.width - _BESIDE_A_BAR))
+        self._live.update(_picture(progress, width), refresh=True)
 
     def close(self, progress: CampaignProgress) -> None:
-        self._show(progress, None)
-
-    def _show(self, progress: CampaignProgress, left: float | None) -> None:
-        width = max(_LEAST_BAR, min(_BAR_WIDTH, self._live.console.width - _BESIDE_A_BAR))
-        self._live.update(_picture(progress, left, width), refresh=True)
+        self.show(progress)
 
 
 def summary(progress: CampaignProgress) -> str:
@@ -133,8 +131,17 @@ def stragglers(progress: CampaignProgress) -> list[str]:
     ]
 
 
-def _remaining(seconds: float | None) -> str:
-    return "" if seconds is None else f"; {duration(seconds)} left"
+def outlook(progress: CampaignProgress) -> str:
+    """When all will be done, while somebody is at it, and what it will cost, as far as either can
+    be told.
+    """
+    seconds = None if progress.owner is None else progress.seconds_left
+    spent, projected = progress.spent, progress.projected
+    time_left = "" if seconds is None else f"; {duration(seconds)} left"
+    if spent is None:
+        return time_left
+    in_all = "" if projected is None else f", about {dollars(cents(projected))} in all"
+    return f"{time_left}; {dollars(cents(spent))} spent{in_all}"
 
 
 def duration(seconds: float) -> str:
@@ -146,7 +153,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def _picture(progress: CampaignProgress, left: float | None, width: int) -> RenderableType:
+def _picture(progress: CampaignProgress, width: int) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(width=width)
@@ -164,5 +171,5 @@ def _picture(progress: CampaignProgress, left: float | None, width: int) -> Rend
             f"{sum(run.days for run in runs):,} days",
             f"{sum(len(run.exits) for run in runs)} bankrupt",
         )
-    lines = [f"{summary(progress)}{_remaining(left)}", *stragglers(progress)]
+    lines = [f"{summary(progress)}{outlook(progress)}", *stragglers(progress)]
     return Group(grid, *(Text(line, overflow="fold") for line in lines))

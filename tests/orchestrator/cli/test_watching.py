@@ -14,7 +14,15 @@ from rich.live import Live
 from orchestrator.barriers import SeatAtWork
 from orchestrator.cli import watching
 from orchestrator.cli.output import notices
-from orchestrator.cli.watching import JsonLines, Lines, LiveView, duration, stragglers, summary
+from orchestrator.cli.watching import (
+    JsonLines,
+    Lines,
+    LiveView,
+    duration,
+    outlook,
+    stragglers,
+    summary,
+)
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.progress import CampaignProgress, ProgressReader, RunProgress
 from tests.orchestrator.trial import NAME, Trial
@@ -148,7 +156,8 @@ def at_work(progress: CampaignProgress) -> CampaignProgress:
         took=(100.0, 100.0),
         barrier=tuple(seats),
     )
-    return replace(progress, runs=(replace(first, took=()), moved, *rest), slots=2)
+    runs = (replace(first, took=()), moved, *rest)
+    return replace(progress, owner="ana@laptop", runs=runs, slots=2)
 
 
 def test_who_holds_a_barrier_and_when_all_is_done(
@@ -164,9 +173,15 @@ def test_who_holds_a_barrier_and_when_all_is_done(
     # One window of the second run, and six runs of three windows, on two slots: 100 seconds and
     # three runs in one, three runs in the other.
     assert progress.seconds_left == pytest.approx(1_000)
-    JsonLines().show(progress)
+    priced = replace(progress, spent=5_000_000)
+    JsonLines().show(priced)
     told = json.loads(capsys.readouterr().out)
     assert told["seconds_left"] == 1_000
+    # Five dollars for five of 24 windows.
+    assert (told["spent_microdollars"], told["projected_microdollars"]) == (5_000_000, 24_000_000)
+    assert outlook(priced) == "; 16 min 40 s left; $5.00 spent, about $24.00 in all"
+    assert outlook(replace(priced, spent=None)) == "; 16 min 40 s left"
+    assert outlook(replace(priced, spent=None, owner=None)) == ""
     screen = Console(file=io.StringIO(), force_terminal=True, width=200)
     with Live(console=screen, auto_refresh=False) as live:
         LiveView(live).show(progress)
