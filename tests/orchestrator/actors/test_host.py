@@ -9,9 +9,10 @@ from campaigns.plan import plan
 from manifests.canonical import digest
 from manifests.fingerprints import SourceFingerprint
 from manifests.model import CampaignManifest, freeze
-from orchestrator.actors.host import Host
+from orchestrator.actors import host
 from orchestrator.binding import frozen
 from orchestrator.lifecycle import RunState
+from orchestrator.quota import LimitLedger
 from orchestrator.store import open_store
 from tests.orchestrator.trial import NAME, REFERENCE, definition
 
@@ -25,12 +26,16 @@ def other_sources(manifest: CampaignManifest) -> CampaignManifest:
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_host_plays_only_with_the_package_of_the_manifest(tmp_path: Path, *, same: bool) -> None:
+def test_a_host_plays_only_with_the_package_of_the_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, same: bool
+) -> None:
+    # Which ledger of rate limits is shared is told by Ray; nobody asks a model here.
+    monkeypatch.setattr(host, "shared_ledger", lambda: LimitLedger(tmp_path / "limits"))
     planned = plan(definition())
     manifest = frozen(planned) if same else other_sources(frozen(planned))
-    with open_store(str(tmp_path), create=True) as store:
+    with open_store(str(tmp_path / "store"), create=True) as store:
         store.catalogue.create_campaign(manifest, planned.runs)
-        end = asyncio.run(Host(store.location, NAME).play(REFERENCE))
+        end = asyncio.run(host.Host(store.location, NAME).play(REFERENCE))
         version = manifest.decisive.versions.package
         if same:
             assert (end.state, end.trouble) == (RunState.COMPLETED, "")
