@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -369,6 +369,15 @@ def _attempt() -> list[Column[int]]:
     return [_run(), _key("version"), _key("seat"), _key("attempt")]
 
 
+# Contents by their digests, compressed; a column `blob` names one of the same run.
+blobs: Final = Table(
+    "blobs",
+    metadata,
+    _run(),
+    Column("digest", LargeBinary, primary_key=True),
+    _bytes("content"),
+)
+
 session_events: Final = Table(
     "session_events",
     metadata,
@@ -377,7 +386,7 @@ session_events: Final = Table(
     _text("kind"),
     _integer("epoch"),
     _integer("committed_at"),
-    _bytes("body"),
+    _bytes("blob"),
 )
 
 session_heartbeats: Final = Table(
@@ -390,7 +399,7 @@ private_files: Final = Table(
     *_attempt(),
     Column("path", Text, primary_key=True),
     _key("file_version"),
-    _bytes("content"),
+    _bytes("blob"),
 )
 
 # Every failure of an attempt; `ordinal` is that of the event with which it failed.
@@ -435,7 +444,7 @@ late_replies: Final = Table(
     _text("owner"),
     _integer("epoch"),
     _integer("committed_at"),
-    _bytes("body"),
+    _bytes("blob"),
 )
 
 _OF_A_RUN_BUT_NOT_ITS_OWN: Final = (runs, run_holds, window_holds, begun_under)

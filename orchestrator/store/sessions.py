@@ -1,10 +1,9 @@
 """Journals of model sessions in a run's database: events, heartbeats, private files, late replies.
 
 An event and what it writes to the private files are one transaction, which the run's lease fences.
-The bytes of an event are the session's business; the store keeps them compressed and in order.
+The bytes of an event are the session's business; the store keeps them in order, as blobs.
 """
 
-import zlib
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
@@ -21,11 +20,13 @@ from sqlalchemy import (
 )
 
 from manifests.errors import IntegrityError
+from orchestrator.store.blobs import Blob, content_of, referred
 from orchestrator.store.connection import CommitPoint, DatabaseNow, repeated
 from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
 from orchestrator.store.runs import RunStore
 from orchestrator.store.schema import (
+    blobs,
     fresh_attempts,
     late_replies,
     private_files,
@@ -33,9 +34,6 @@ from orchestrator.store.schema import (
     session_events,
     session_heartbeats,
 )
-
-_COMPRESSION: Final = 3
-
 
 # Built once: they run with every event, and building costs more than running.
 _EVENT: Final = insert(session_events).values(
@@ -54,7 +52,7 @@ _LATER_ATTEMPT: Final = select(fresh_attempts.c.attempt).where(
     fresh_attempts.c.attempt > bindparam("of_attempt"),
 )
 _LAST_EVENT: Final = (
-    select(session_events.c.ordinal, session_events.c.body)
+    select(session_events.c.ordinal, session_events.c.blob)
     .where(
         session_events.c.run == bindparam("of_run"),
         session_events.c.version == bindparam("of_version"),
@@ -124,7 +122,8 @@ class SessionStore:
         if held is None:
             return []
         query = (
-            select(session_events.c.ordinal, session_events.c.body)
+            select(session_events.c.ordinal, session_events.c.blob, blobs.c.content)
+            .outerjoin(blobs, referred(held.run, session_events.c.blob))
             .where(*_of(session_events, held, key))
             .order_by(session_events.c.ordinal)
         )
@@ -137,7 +136,7 @@ class SessionStore:
                 "Put back the database that belongs to the run.",
             )
         place = f"an event of company-{key.seat} at world version {key.version}"
-        return [_unpacked(row.body, place) for row in rows]
+        return [content_of(row.blob, row.content, place) for row in rows]
 
     @repeated
     def of_kinds(
@@ -151,17 +150,21 @@ class SessionStore:
             return {}
         table = session_events.c
         key = (table.version, table.seat, table.attempt)
-        query = select(*key, table.body).where(table.run == held.run, table.kind.in_(kinds))
+        query = (
+            select(*key, table.blob, blobs.c.content)
+            .outerjoin(blobs, referred(held.run, table.blob))
+            .where(table.run == held.run, table.kind.in_(kinds))
+        )
         if version is not None:
             query = query.where(table.version == version)
         if seat is not None:
             query = query.where(table.seat == seat)
         found: dict[AttemptKey, list[bytes]] = {}
         with held.database.read() as connection:
-            for *place, body in connection.execute(query.order_by(*key, table.ordinal)):
+            for *place, digest, packed in connection.execute(query.order_by(*key, table.ordinal)):
                 of = AttemptKey(*place)
                 where = f"an event of company-{of.seat} at world version {of.version}"
-                found.setdefault(of, []).append(_unpacked(body, where))
+                found.setdefault(of, []).append(content_of(digest, packed, where))
         return found
 
     @repeated
@@ -198,7 +201,8 @@ class SessionStore:
                 table.seat,
                 table.attempt,
                 table.kind,
-                table.body,
+                table.blob,
+                blobs.c.content,
                 (DatabaseNow() - ends.c.opened_at).label("open_for"),
                 (DatabaseNow() - table.committed_at).label("since"),
             )
@@ -208,6 +212,7 @@ class SessionStore:
                 & (table.attempt == ends.c.attempt)
                 & (table.ordinal == ends.c.ordinal),
             )
+            .outerjoin(blobs, referred(held.run, table.blob))
             .where(table.run == held.run, table.version == version)
             .order_by(table.seat, table.attempt)
         )
@@ -216,7 +221,7 @@ class SessionStore:
                 Latest(
                     AttemptKey(version, row.seat, row.attempt),
                     row.kind,
-                    _unpacked(row.body, f"an event of company-{row.seat}"),
+                    content_of(row.blob, row.content, f"an event of company-{row.seat}"),
                     row.open_for / 1000,
                     row.since / 1000,
                 )
@@ -237,11 +242,13 @@ class SessionStore:
 
         Raises LeaseLost, and IntegrityError when the attempt has another event of this ordinal.
         """
-        compressed = zlib.compress(body, _COMPRESSION)
+        blob = Blob.of(body)
+        written = None if file is None else Blob.of(file.content.encode())
         with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
-            if not self._follows(connection, held, key, ordinal, compressed):
+            if not self._follows(connection, held, key, ordinal, blob.digest):
                 return
             place = {"run": held.run, **key._asdict()}
+            blob.keep(connection, held.run)
             connection.execute(
                 _EVENT,
                 {
@@ -249,17 +256,18 @@ class SessionStore:
                     "ordinal": ordinal,
                     "kind": kind,
                     "epoch": lease.epoch,
-                    "body": compressed,
+                    "blob": blob.digest,
                 },
             )
-            if file is not None:
+            if file is not None and written is not None:
+                written.keep(connection, held.run)
                 connection.execute(
                     _FILE,
                     {
                         **place,
                         "path": file.path,
                         "file_version": file.file_version,
-                        "content": zlib.compress(file.content.encode(), _COMPRESSION),
+                        "blob": written.digest,
                     },
                 )
 
@@ -280,7 +288,7 @@ class SessionStore:
             .subquery()
         )
         written = (
-            select(table.path, table.file_version, table.content)
+            select(table.path, table.file_version, table.blob)
             .join(
                 counted,
                 (table.version == counted.c.version) & (table.attempt == counted.c.attempt),
@@ -293,15 +301,20 @@ class SessionStore:
             .group_by(written.c.path)
             .subquery()
         )
-        query = select(written).join(
-            latest,
-            (written.c.path == latest.c.path) & (written.c.file_version == latest.c.file_version),
+        query = (
+            select(written, blobs.c.content)
+            .join(
+                latest,
+                (written.c.path == latest.c.path)
+                & (written.c.file_version == latest.c.file_version),
+            )
+            .outerjoin(blobs, referred(held.run, written.c.blob))
         )
         with held.database.read() as connection:
             rows = sorted(connection.execute(query), key=lambda row: str(row.path))
             return {
                 row.path: (
-                    _unpacked(row.content, f"company-{seat}'s file {row.path}").decode(),
+                    content_of(row.blob, row.content, f"company-{seat}'s file {row.path}").decode(),
                     row.file_version,
                 )
                 for row in rows
@@ -346,17 +359,19 @@ class SessionStore:
         held = self._run.held()
         if held is None:
             return
+        blob = Blob.of(body)
         reply = {
             "run": held.run,
             **key._asdict(),
             "request": request,
             "owner": lease.owner,
             "epoch": lease.epoch,
-            "body": zlib.compress(body, _COMPRESSION),
+            "blob": blob.digest,
         }
         there = (late_replies.c[name] == value for name, value in reply.items())
         with held.database.write(CommitPoint.KEEP_LATE_REPLY) as connection:
             if connection.execute(select(late_replies.c.number).where(*there)).first() is None:
+                blob.keep(connection, held.run)
                 connection.execute(insert(late_replies).values(**reply, committed_at=DatabaseNow()))
 
     @repeated
@@ -365,7 +380,11 @@ class SessionStore:
         held = self._run.held()
         if held is None:
             return []
-        query = select(late_replies).where(late_replies.c.run == held.run)
+        query = (
+            select(late_replies, blobs.c.content)
+            .outerjoin(blobs, referred(held.run, late_replies.c.blob))
+            .where(late_replies.c.run == held.run)
+        )
         with held.database.read() as connection:
             return [
                 LateReply(
@@ -373,7 +392,7 @@ class SessionStore:
                     row.request,
                     row.owner,
                     row.epoch,
-                    zlib.decompress(row.body),
+                    content_of(row.blob, row.content, f"a late reply for company-{row.seat}"),
                 )
                 for row in connection.execute(query.order_by(late_replies.c.number))
             ]
@@ -411,7 +430,7 @@ class SessionStore:
             return connection.scalar(query) or 0
 
     def _follows(
-        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int, body: bytes
+        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int, digest: bytes
     ) -> bool:
         """Whether an event is the next one; not, when it is the last one that is there.
 
@@ -428,22 +447,12 @@ class SessionStore:
         if following == ordinal:
             return True
         # A commit whose end was unknown had succeeded.
-        if last is not None and last.ordinal == ordinal and last.body == body:
+        if last is not None and last.ordinal == ordinal and last.blob == digest:
             return False
         raise IntegrityError(
             f"The {self._run.key} has {following} events of company-{key.seat} at world "
             f"version {key.version}, and event {ordinal} was to follow."
         )
-
-
-def _unpacked(content: bytes, place: str) -> bytes:
-    """What was compressed. Raises IntegrityError when it is damaged; `place` says what it is."""
-    try:
-        return zlib.decompress(content)
-    except zlib.error as error:
-        raise IntegrityError(
-            f"{place[0].upper()}{place[1:]} is damaged.", "Restore the database from a backup."
-        ) from error
 
 
 def _of(table: Table, held: HeldRun, key: AttemptKey) -> tuple[ColumnElement[bool], ...]:

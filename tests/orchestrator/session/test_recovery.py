@@ -4,8 +4,8 @@ the attempts before (runtime.md section 4).
 
 import json
 import re
-import zlib
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Final
 
 import pytest
@@ -18,6 +18,7 @@ from orchestrator.session.allowance import Allowance
 from orchestrator.session.events import ToolReceipt, WindowOpened, decode_event
 from orchestrator.session.recovery import Recovery, archive_of
 from orchestrator.store import AttemptKey, AttemptStore, CommitPoint, LeaseLost, SessionStore
+from orchestrator.store.blobs import Blob
 from orchestrator.store.schema import private_files, session_events
 from orchestrator.supervisor import FreshAttempt, WaitForPerson
 from providers.contract import Fault
@@ -220,16 +221,17 @@ def forget_receipts(office: Office, version: int, attempt: int) -> None:
         )
 
 
-def change_file(office: Office, path: str, **values: Any) -> None:
+def change_file(office: Office, path: str, blob: Blob | None = None) -> None:
+    """Somebody gives a file another content, or deletes it."""
     held = office.run.held()
     assert held is not None
     with held.database.write(CommitPoint.APPEND_EVENT) as connection:
         query = private_files.c.path == path
-        connection.execute(
-            update(private_files).where(query).values(values)
-            if values
-            else delete(private_files).where(query)
-        )
+        if blob is None:
+            connection.execute(delete(private_files).where(query))
+        else:
+            blob.keep(connection, held.run)
+            connection.execute(update(private_files).where(query).values(blob=blob.digest))
 
 
 @pytest.mark.parametrize(
@@ -239,10 +241,13 @@ def change_file(office: Office, path: str, **values: Any) -> None:
         (lambda office: forget_receipts(office, 1, 1), "is not what its receipt wrote|no receipt"),
         (lambda office: change_file(office, "plan.md"), "plan.md is lost"),
         (
-            lambda office: change_file(office, "plan.md", content=zlib.compress(b"shrink")),
+            lambda office: change_file(office, "plan.md", Blob.of(b"shrink")),
             "plan.md is not what its receipt wrote",
         ),
-        (lambda office: change_file(office, "plan.md", content=b"?"), "plan.md is damaged"),
+        (
+            lambda office: change_file(office, "plan.md", Blob(sha256(b"other").digest(), b"?")),
+            "plan.md is damaged",
+        ),
     ],
     ids=["an earlier receipt", "the last receipt", "a file", "another text", "no text"],
 )

@@ -1,6 +1,7 @@
 """The schema's history: migrations and tables agree, newer databases are refused."""
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from manifests.errors import StoreError
-from orchestrator.store import migrations, open_store
+from orchestrator.store import AttemptKey, FileVersion, SessionStore, migrations, open_store
 from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.schema import REVISION, metadata, version_table
@@ -71,6 +72,36 @@ def test_an_older_store_is_upgraded_when_it_is_opened(tmp_path: Path) -> None:
     with open_store(str(tmp_path)) as store:
         samples.create_campaign(store)
         assert [row.name for row in store.catalogue.campaigns()] == [samples.CAMPAIGN]
+
+
+def test_what_was_said_and_written_before_there_were_blobs_is_kept(tmp_path: Path) -> None:
+    key, file = AttemptKey(0, 1, 0), FileVersion("MEMORY.md", 1, "one")
+    place = tmp_path / f"runs/trial/{samples.KEY.run_id}.db"
+    with open_store(str(tmp_path), create=True) as store:
+        samples.create_campaign(store)
+        run = store.run(samples.KEY)
+        lease, sessions = samples.start(run), SessionStore(run)
+        sessions.append(lease, key, 0, "asked", b"the same", None)
+        sessions.append(lease, key, 1, "asked", b"the same", file)
+        sessions.keep_late_reply(lease, key, 1, b"late")
+        held = run.held()
+        assert held is not None
+        with held.database.write(CommitPoint.UPGRADE_DATABASE) as connection:
+            command.downgrade(migrations.configuration(connection), "0006")
+    with sqlite3.connect(place) as raw:
+        bodies = raw.execute("SELECT body FROM session_events").fetchall()
+        (content,) = raw.execute("SELECT content FROM private_files").fetchone()
+    raw.close()
+    assert [zlib.decompress(body) for (body,) in bodies] == [b"the same"] * 2
+    assert zlib.decompress(content) == b"one"
+    with open_store(str(tmp_path)) as store:
+        sessions = SessionStore(store.run(samples.KEY))
+        assert sessions.events(key) == [b"the same"] * 2
+        assert sessions.files_before(1, 1) == {"MEMORY.md": ("one", 1)}
+        assert [late.body for late in sessions.late_replies()] == [b"late"]
+    with sqlite3.connect(place) as raw:
+        assert raw.execute("SELECT count(*) FROM blobs").fetchone() == (3,)
+    raw.close()
 
 
 def test_a_failing_upgrade_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
