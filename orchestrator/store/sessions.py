@@ -326,12 +326,17 @@ class SessionStore:
         held = self._run.held()
         if held is None:
             return {}
-        table = private_files.c
+        query = (
+            select(private_files, blobs.c.content)
+            .outerjoin(blobs, referred(held.run, private_files.c.blob))
+            .where(private_files.c.run == held.run)
+        )
         found: dict[AttemptKey, list[FileVersion]] = {}
         with held.database.read() as connection:
-            for row in connection.execute(select(private_files).where(table.run == held.run)):
+            for row in connection.execute(query):
                 key = AttemptKey(row.version, row.seat, row.attempt)
-                content = _unpacked(row.content, f"company-{key.seat}'s file {row.path}").decode()
+                place = f"company-{key.seat}'s file {row.path}"
+                content = content_of(row.blob, row.content, place).decode()
                 found.setdefault(key, []).append(FileVersion(row.path, row.file_version, content))
         return found
 
