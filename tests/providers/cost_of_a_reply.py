@@ -1,9 +1,9 @@
-"""Measures the processor time that one Chat reply costs the client, from request to `Reply`.
+"""Measures the processor time that one reply costs the client, from request to `Reply`.
 
-Run it: python -m tests.providers.cost_of_a_reply
+Run it: python -m tests.providers.cost_of_a_reply [chat|responses|messages ...]
 
 The service is a process of its own on loopback; the conversation has a system prompt, 18 tools and
-10 turns. Prints JSON: milliseconds of this process per reply, by shape of the stream.
+10 turns. Prints JSON: milliseconds of this process per reply, by protocol and shape of the stream.
 """
 
 import asyncio
@@ -12,9 +12,8 @@ import multiprocessing
 import sys
 import time
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Any, Final
 
-from providers.chat import ChatProvider
 from providers.contract import (
     AssistantMessage,
     Message,
@@ -23,8 +22,9 @@ from providers.contract import (
     ToolResult,
     UserMessage,
 )
-from tests.providers.asking import ENVIRONMENT, route
+from tests.providers.asking import provider_of, route
 from tests.providers.chat_service import (
+    MODEL,
     ChatService,
     Received,
     Wire,
@@ -44,7 +44,7 @@ SHAPES: Final = {
 }
 
 
-def conversation(chunks: int, gap: float) -> Request:
+def conversation(protocol: str, chunks: int, gap: float) -> Request:
     """A company-window after ten turns, about 120 kB; its first line shapes the stream."""
     schema = {
         "type": "object",
@@ -58,30 +58,116 @@ def conversation(chunks: int, gap: float) -> Request:
     messages: list[Message] = [UserMessage(f"{chunks} {gap}\n" + "briefing " * 900)]
     rows = json.dumps([{"day": day, "revenue_cents": 123_456} for day in range(60)])
     for turn in range(10):
-        calls = [
-            {
-                "id": f"call-{turn}-{n}",
-                "type": "function",
-                "function": {"name": "query_company", "arguments": '{"sql":"select * from x"}'},
-            }
-            for n in range(3)
-        ]
-        said = {"role": "assistant", "reasoning_content": "think " * 300, "tool_calls": calls}
-        messages.append(AssistantMessage(json.dumps(said)))
-        messages.extend(ToolResult(str(call["id"]), rows) for call in calls)
+        ids = [f"call-{turn}-{n}" for n in range(3)]
+        messages.append(AssistantMessage(json.dumps(_SAID[protocol](ids))))
+        messages.extend(ToolResult(identity, rows) for identity in ids)
     return Request("You are the CEO. " * 700, tuple(messages), tools, 8_192)
 
 
+_THOUGHT: Final = "think " * 300
+_QUERY: Final = {"sql": "select * from x"}
+
+
+def _chat(ids: list[str]) -> Any:
+    function = {"name": "query_company", "arguments": json.dumps(_QUERY)}
+    calls = [{"id": identity, "type": "function", "function": function} for identity in ids]
+    return {"role": "assistant", "reasoning_content": _THOUGHT, "tool_calls": calls}
+
+
+def _responses(ids: list[str]) -> Any:
+    call = {"type": "function_call", "name": "query_company", "arguments": json.dumps(_QUERY)}
+    reasoning = {"id": "rs", "type": "reasoning", "summary": [], "encrypted_content": _THOUGHT}
+    return [reasoning, *({"id": f"fc-{one}", **call, "call_id": one} for one in ids)]
+
+
+def _messages(ids: list[str]) -> Any:
+    call = {"type": "tool_use", "name": "query_company", "input": _QUERY}
+    return [
+        {"type": "thinking", "thinking": _THOUGHT, "signature": "s"},
+        *({**call, "id": identity} for identity in ids),
+    ]
+
+
+_SAID: Final = {"chat": _chat, "responses": _responses, "messages": _messages}
+
+
+def _shape(body: Any) -> list[str]:
+    """The first words of the briefing: chunks, seconds between them."""
+    said = body["input"] if "input" in body else body["messages"]
+    content = next(item["content"] for item in said if item["role"] == "user")
+    text = content if isinstance(content, str) else content[0]["text"]
+    return str(text).partition("\n")[0].split(" ")
+
+
+def _stream(target: str, chunks: int) -> list[bytes]:
+    if target.endswith("/responses"):
+        return _responses_stream(chunks)
+    if target.endswith("/messages"):
+        return _messages_stream(chunks)
+    said = [event(chunk({"reasoning_content": f" word{place}"})) for place in range(chunks)]
+    return [*said, *(event(item) for item in (chunk(finish="stop"), usage_chunk(), "[DONE]"))]
+
+
+def _responses_stream(chunks: int) -> list[bytes]:
+    text = "".join(f" word{place}" for place in range(chunks))
+    part = {"type": "output_text", "text": text, "annotations": []}
+    item = {"id": "m", "type": "message", "role": "assistant", "status": "completed"}
+    done = {**item, "content": [part]}
+    usage = {"input_tokens": 120, "output_tokens": 30}
+    begun = {"id": "resp", "model": MODEL, "status": "in_progress", "output": []}
+    ended = {**begun, "status": "completed", "output": [done], "usage": usage}
+    kind = "response.output_text.delta"
+    return [
+        _named({"type": "response.created", "response": begun}),
+        *(
+            _named({"type": kind, "item_id": "m", "output_index": 0, "delta": f" word{place}"})
+            for place in range(chunks)
+        ),
+        _named({"type": "response.output_item.done", "output_index": 0, "item": done}),
+        _named({"type": "response.completed", "response": ended}),
+    ]
+
+
+def _messages_stream(chunks: int) -> list[bytes]:
+    message = {"id": "m", "model": MODEL, "usage": {"input_tokens": 120, "output_tokens": 1}}
+    block = {"type": "thinking", "thinking": "", "signature": ""}
+    start, kind = {"type": "content_block_start", "index": 0}, "content_block_delta"
+    return [
+        _named({"type": "message_start", "message": message}),
+        _named({**start, "content_block": block}),
+        *(
+            _named(
+                {
+                    "type": kind,
+                    "index": 0,
+                    "delta": {"type": "thinking_delta", "thinking": f" word{place}"},
+                }
+            )
+            for place in range(chunks)
+        ),
+        _named({"type": "content_block_stop", "index": 0}),
+        _named(
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": "end_turn"},
+                "usage": {"output_tokens": 30},
+            }
+        ),
+        _named({"type": "message_stop"}),
+    ]
+
+
+def _named(data: dict[str, Any]) -> bytes:
+    return event(data, data["type"])
+
+
 async def _answer(received: Received, wire: Wire) -> None:
-    first_line = received.json["messages"][1]["content"].partition("\n")[0]
-    chunks, gap = first_line.split(" ")
+    chunks, gap = _shape(received.json)
     await begin(wire)
-    for place in range(int(chunks)):
-        await wire.piece(event(chunk({"reasoning_content": f" word{place}"})))
+    for item in _stream(received.target, int(chunks)):
+        await wire.piece(item)
         if float(gap):
             await asyncio.sleep(float(gap))
-    for item in (chunk(finish="stop"), usage_chunk(), "[DONE]"):
-        await wire.piece(event(item))
     await wire.end()
 
 
@@ -96,11 +182,11 @@ def serve(place: Connection) -> None:
     asyncio.run(run())
 
 
-async def _measure(base_url: str) -> dict[str, float]:
-    provider = ChatProvider(route(base_url), environment=ENVIRONMENT)
+async def _measure(base_url: str, protocol: str) -> dict[str, float]:
+    provider = provider_of(route(base_url, protocol=protocol))
     figures = {}
     for name, (chunks, gap, at_once, replies) in SHAPES.items():
-        request = conversation(chunks, gap)
+        request = conversation(protocol, chunks, gap)
         await provider.ask(request)
         before = time.process_time()
         for _ in range(replies // at_once):
@@ -117,7 +203,9 @@ def main() -> None:
     server = context.Process(target=serve, args=(there,), daemon=True)
     server.start()
     try:
-        figures = asyncio.run(_measure(here.recv()))
+        base_url = here.recv()
+        protocols = sys.argv[1:] or list(_SAID)
+        figures = {each: asyncio.run(_measure(base_url, each)) for each in protocols}
     finally:
         server.terminate()
         server.join()
