@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any, Final
 
 import psutil
@@ -110,16 +111,42 @@ def session(
             hosts than the store can take.
         StoreError: Ray cannot be started.
     """
-    try:
-        try:
-            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
-        except Exception as error:  # Ray raises bare exceptions when it cannot start
-            raise _unavailable(options["address"], error) from error
+    with _ray_running(options):
         _check_shared(location)
         yield Session(RayCore(), location, campaign, _host_count(hosts, most_hosts))
-    finally:
-        # Also when ctrl-C came while Ray was starting: what has started must end here.
+
+
+@contextmanager
+def _ray_running(options: Mapping[str, Any]) -> Iterator[None]:
+    """Ray from its start to its end, both in one thread of its own.
+
+    There no signal interrupts them half way, and Ray sets no signal handlers. The thread lasts as
+    long as Ray, because Ray's processes end with the thread that started them.
+    """
+    up, over = Event(), Event()
+    failures: list[Exception] = []
+
+    def live() -> None:
+        # It warns of the handlers that it does not set.
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+        except Exception as error:  # noqa: BLE001 - Ray raises bare exceptions when it cannot start
+            failures.append(error)
+        up.set()
+        over.wait()
         ray.shutdown()
+
+    life = Thread(target=live, name="ray", daemon=True)
+    life.start()
+    try:
+        up.wait()
+        if failures:
+            raise _unavailable(options["address"], failures[0]) from failures[0]
+        yield
+    finally:
+        over.set()
+        life.join()
 
 
 def _check_shared(location: str) -> None:

@@ -2,11 +2,9 @@
 
 import os
 import shlex
-import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -18,11 +16,12 @@ from manifests.errors import StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import execution_limits, frozen, with_endpoints
+from orchestrator.cli.interruption import INTERRUPTED, interruptible
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.extension import extend
-from orchestrator.owners import shown
+from orchestrator.owners import is_alive, own_name, shown
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.scratch import clear_scratch
 from orchestrator.session.desk import BOOKS
@@ -32,11 +31,12 @@ from orchestrator.store import LeaseHeld, Store, open_store
 if TYPE_CHECKING:
     from orchestrator.actors.session import Session
 
-INTERRUPTED: Final = 130
-
 _LOOK_SECONDS: Final = 0.5
 _PATIENCE_SECONDS: Final = 15.0
 _MOST_TROUBLES: Final = 2
+
+# Ray may take that long to start on a busy machine; then the scheduler renews the lease itself.
+_START_SECONDS: Final = 120.0
 
 
 @contextmanager
@@ -107,7 +107,8 @@ def carry_out(
 
     Where the store is `temporary`, nobody is told how to go on.
 
-    Ctrl-C and SIGTERM leave the campaign at the next boundaries of its runs and end the command.
+    Ctrl-C, SIGTERM and SIGHUP leave the campaign at the next boundaries of its runs and end the
+    command; the second of them ends it at once.
 
     Raises:
         InputError: a cluster, a number of hosts, or a rehearsal gateway that cannot be used, or
@@ -125,7 +126,12 @@ def carry_out(
     begins = "starting Ray" if address is None else f"joining Ray at {address}"
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
-        with rehearsal_gateway(manifest, address, faults), ray_options(address) as options:
+        with (
+            interruptible(),
+            _announced(store, campaign),
+            rehearsal_gateway(manifest, address, faults),
+            ray_options(address) as options,
+        ):
             # Ray reads its environment when it is imported.
             from orchestrator.actors.session import session
 
@@ -159,25 +165,24 @@ def how_to_resume(campaign: str, location: str) -> str:
 
 
 def _followed(running: "Session", reader: ProgressReader, shown_by: View) -> CampaignProgress:
-    with _terminated_like_interrupted():
-        try:
-            end = None
-            while end is None:
-                # A disk that is too full to look must not end what still goes on.
-                with suppress(StoreError):
-                    shown_by.show(reader.read())
-                end = running.ended(_LOOK_SECONDS)
-        except KeyboardInterrupt:
-            notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
-            running.leave(_PATIENCE_SECONDS)
-            raise
-        except StoreError as error:
-            raise _stopped(reader, [f"{error.message} {error.remedy}".strip()]) from error
-        if end.troubles:
-            raise _stopped(reader, end.troubles)
-        progress = reader.read()
-        shown_by.close(progress)
-        return progress
+    try:
+        end = None
+        while end is None:
+            # A disk that is too full to look must not end what still goes on.
+            with suppress(StoreError):
+                shown_by.show(reader.read())
+            end = running.ended(_LOOK_SECONDS)
+    except KeyboardInterrupt:
+        notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
+        running.leave(_PATIENCE_SECONDS)
+        raise
+    except StoreError as error:
+        raise _stopped(reader, [f"{error.message} {error.remedy}".strip()]) from error
+    if end.troubles:
+        raise _stopped(reader, end.troubles)
+    progress = reader.read()
+    shown_by.close(progress)
+    return progress
 
 
 def _stopped(reader: ProgressReader, troubles: Sequence[str]) -> StoreError:
@@ -191,17 +196,24 @@ def _stopped(reader: ProgressReader, troubles: Sequence[str]) -> StoreError:
 
 
 @contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Treat SIGTERM as ctrl-C. Set when Ray runs, because Ray sets a handler of its own."""
+def _announced(store: Store, campaign: str) -> Iterator[None]:
+    """Hold the campaign's lease while Ray starts, in the name under which its scheduler takes it.
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    So others see that somebody is about to carry the campaign out.
+    """
+    lease = None
+    try:
+        lease = store.catalogue.acquire_campaign(campaign, own_name(), _START_SECONDS)
+    except LeaseHeld as held:
+        if is_alive(held.owner):
+            raise
+        # Whoever holds it may have died unseen; the scheduler finds that out.
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if lease is not None:
+            with suppress(StoreError):
+                store.catalogue.release(lease)
 
 
 def _held(campaign: str, owner: str, location: str) -> StoreError:
