@@ -16,7 +16,7 @@ from manifests.errors import StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import execution_limits, frozen, with_endpoints
-from orchestrator.cli.interruption import INTERRUPTED, interruptible
+from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
@@ -127,17 +127,18 @@ def carry_out(
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
         with (
-            interruptible(),
+            interruptible() as interruption,
             _announced(store, campaign),
             rehearsal_gateway(manifest, address, faults),
             ray_options(address) as options,
         ):
             # Ray reads its environment when it is imported.
-            from orchestrator.actors.session import session
+            with interruption.deferred():
+                from orchestrator.actors.session import session
 
             place = (store.location, campaign, hosts, store.most_hosts())
             with session(options, *place) as running, view() as shown_by:
-                return _followed(running, reader, shown_by)
+                return _followed(running, reader, shown_by, interruption)
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held
     except KeyboardInterrupt:
@@ -164,10 +165,13 @@ def how_to_resume(campaign: str, location: str) -> str:
     return f"Go on with: {_command('resume', campaign, location)}"
 
 
-def _followed(running: "Session", reader: ProgressReader, shown_by: View) -> CampaignProgress:
+def _followed(
+    running: "Session", reader: ProgressReader, shown_by: View, interruption: Interruption
+) -> CampaignProgress:
     try:
         end = None
         while end is None:
+            interruption.check()
             # A disk that is too full to look must not end what still goes on.
             with suppress(StoreError):
                 shown_by.show(reader.read())

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from orchestrator.cli.interruption import INTERRUPTED, interruptible
+from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
 
 STUBBORN = """
 import subprocess, sys, time
@@ -62,3 +62,16 @@ def test_what_was_ignored_stays_ignored() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_deferred_signal_strikes_at_the_end_of_the_block() -> None:
+    reached: list[str] = []
+    with pytest.raises(KeyboardInterrupt), interruptible() as interruption:
+        defer_own(interruption, reached)
+    assert reached == ["end"]
+
+
+def defer_own(interruption: Interruption, reached: list[str]) -> None:
+    with interruption.deferred():
+        os.kill(os.getpid(), signal.SIGTERM)
+        reached.append("end")
