@@ -9,6 +9,7 @@ that none waits for the trouble of another route.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
 from manifests.errors import StoreError
 from orchestrator.quota import Admission, Pool
-from orchestrator.store import WHOLE_CAMPAIGN, RouteControls
+from orchestrator.store import WHOLE_CAMPAIGN, Asking, RouteControls
 from providers import pricing
 from providers.breaker import Breaker
 from providers.contract import Fault, Reply
@@ -64,11 +65,12 @@ class _Counter(Protocol):
 class Pass:
     """The right to send one request; it is closed once, with what became of it."""
 
-    def __init__(self, counter: _Counter, place: int | None, *, tries: bool) -> None:
-        """``place`` is one within the rate limits. ``tries`` says that the breaker of the route is
-        open, and this request tries it.
+    def __init__(self, counter: _Counter, place: int | None, request: str, *, tries: bool) -> None:
+        """``place`` is one within the rate limits, ``request`` the name under which money is set
+        aside. ``tries`` says that the breaker of the route is open, and this request tries it.
         """
         self._counter = counter
+        self.request = request
         self.place = place
         self.tries = tries
 
@@ -147,19 +149,21 @@ class SeatGate:
         closed = self._breaker_wait()
         reason = None
         if closed is None and not self._stopping():
-            reason = await asyncio.to_thread(self._obstacle, request_bytes, output_tokens)
+            request = secrets.token_hex(8)
+            most = (request_bytes, output_tokens)
+            reason = await asyncio.to_thread(self._obstacle, request, *most)
             if reason is None:
-                return self._passed(place)
+                return self._passed(place, request)
         await self._give_back(place, 0)
         if reason is not None:
             self._rest(reason)
         return closed
 
-    def _passed(self, place: int | None) -> Pass:
+    def _passed(self, place: int | None, request: str) -> Pass:
         gate = self._gate
         tries = gate.breaker.is_open
         gate.breaker = gate.breaker.sent(gate.clock.monotonic())
-        return Pass(self, place, tries=tries)
+        return Pass(self, place, request, tries=tries)
 
     def _breaker_wait(self) -> BreakerOpen | None:
         breaker = self._gate.breaker
@@ -185,15 +189,15 @@ class SeatGate:
             # A ledger that cannot be written must not lose the reply, which is journaled; what was
             # set aside is then taken for spent.
             with suppress(StoreError):
-                cost = self._cost(outcome)
-                await asyncio.to_thread(gate.controls.settle, gate.campaign, self._seat, cost)
+                asking, cost = Asking(*self._seat, given.request), self._cost(outcome)
+                await asyncio.to_thread(gate.controls.settle, gate.campaign, asking, cost)
 
     async def pause_route(self, cause: str, reason: str) -> None:
         """Let nobody ask this route until a person has put right what ``reason`` names."""
         gate = self._gate
         await asyncio.to_thread(gate.controls.pause, gate.campaign, gate.candidate, cause, reason)
 
-    def _obstacle(self, request_bytes: int, output_tokens: int) -> str | None:
+    def _obstacle(self, request: str, request_bytes: int, output_tokens: int) -> str | None:
         """Why the run has to rest before a person acts; else the money is set aside."""
         gate = self._gate
         for pause in gate.controls.pauses(gate.campaign):
@@ -205,7 +209,7 @@ class SeatGate:
         reason = gate.controls.set_aside(
             gate.campaign,
             gate.candidate,
-            self._seat,
+            Asking(*self._seat, request),
             pricing.most(prices, request_bytes, output_tokens),
             gate.caps,
         )

@@ -15,7 +15,7 @@ from orchestrator.store.attempts import (
 from orchestrator.store.catalogue import Catalogue
 from orchestrator.store.codec import company_day_columns, day_digest, read_day
 from orchestrator.store.connection import CommitPoint
-from orchestrator.store.controls import WHOLE_CAMPAIGN, RouteControls, RoutePause, Spent
+from orchestrator.store.controls import WHOLE_CAMPAIGN, Asking, RouteControls, RoutePause, Spent
 from orchestrator.store.errors import (
     LeaseHeld,
     LeaseLost,
@@ -50,6 +50,7 @@ __all__ = [
     "SUPERVISOR",
     "WHOLE_CAMPAIGN",
     "Act",
+    "Asking",
     "AttemptFailure",
     "AttemptKey",
     "AttemptStore",

@@ -8,13 +8,14 @@ spent.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
 
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.schema import (
     acts,
+    campaign_controls,
     route_pauses,
     spending,
     spending_caps,
@@ -51,6 +52,14 @@ class Spent:
     @property
     def at_most(self) -> int:
         return self.known + self.uncertain + self.set_aside
+
+
+class Asking(NamedTuple):
+    """One request of a seat of a run; `request` tells it from all others."""
+
+    run_id: str
+    seat: int
+    request: str
 
 
 class RouteControls:
@@ -135,16 +144,21 @@ class RouteControls:
         self,
         campaign: str,
         candidate: str,
-        seat: tuple[str, int],
+        asking: Asking,
         microdollars: int,
         caps: dict[str, int],
     ) -> str | None:
-        """Set money aside for one request of a seat, (run, seat); None, or why a cap forbids it.
+        """Set money aside for one request; None, or why a cap forbids it.
 
         `caps` are those that hold unless others were set, by candidate, in cents.
         """
         with self._database.write(CommitPoint.SET_ASIDE) as connection:
-            _take_for_spent(connection, campaign, seat)
+            # One at a time for a campaign, also where writers do not exclude each other by nature.
+            one = select(campaign_controls.c.campaign).where(
+                campaign_controls.c.campaign == campaign
+            )
+            connection.execute(one.with_for_update())
+            _take_for_spent(connection, campaign, asking)
             query = select(spending_caps.c.candidate, spending_caps.c.cents)
             found = connection.execute(query.where(spending_caps.c.campaign == campaign))
             present = caps | {row.candidate: row.cents for row in found}
@@ -156,8 +170,7 @@ class RouteControls:
             connection.execute(
                 insert(spending_reservations).values(
                     campaign=campaign,
-                    run_id=seat[0],
-                    seat=seat[1],
+                    **asking._asdict(),
                     candidate=candidate,
                     microdollars=microdollars,
                 )
@@ -165,13 +178,17 @@ class RouteControls:
             return None
 
     @repeated
-    def settle(self, campaign: str, seat: tuple[str, int], microdollars: int | None) -> None:
-        """What the request of a seat did cost; None when nobody knows, and it may be all of it."""
+    def settle(self, campaign: str, asking: Asking, microdollars: int | None) -> None:
+        """What a request did cost; None when nobody knows, and it may be all that was set aside.
+
+        A request whose seat has a new owner was taken for spent by that one, and stays so.
+        """
         with self._database.write(CommitPoint.SETTLE_SPENDING) as connection:
+            mine = spending_reservations.c.request == asking.request
             if microdollars is None:
-                _take_for_spent(connection, campaign, seat)
+                _take_for_spent(connection, campaign, asking, mine)
                 return
-            found = _reservation(connection, campaign, seat)
+            found = _reservation(connection, campaign, asking, mine)
             if found is not None:
                 _spend(connection, campaign, found.candidate, known=microdollars, uncertain=0)
 
@@ -184,18 +201,27 @@ def _row(connection: Connection, table: Table, campaign: str, candidate: str) ->
     return connection.execute(select(table).where(*_of(table, campaign, candidate))).one_or_none()
 
 
-def _reservation(connection: Connection, campaign: str, seat: tuple[str, int]) -> Any:
+def _reservation(
+    connection: Connection, campaign: str, asking: Asking, *further: ColumnElement[bool]
+) -> Any:
     """What a seat has set aside, which is removed; None when it has nothing."""
     table = spending_reservations
-    place = (table.c.campaign == campaign, table.c.run_id == seat[0], table.c.seat == seat[1])
+    place = (
+        table.c.campaign == campaign,
+        table.c.run_id == asking.run_id,
+        table.c.seat == asking.seat,
+        *further,
+    )
     found = connection.execute(select(table).where(*place)).one_or_none()
     if found is not None:
         connection.execute(delete(table).where(*place))
     return found
 
 
-def _take_for_spent(connection: Connection, campaign: str, seat: tuple[str, int]) -> None:
-    found = _reservation(connection, campaign, seat)
+def _take_for_spent(
+    connection: Connection, campaign: str, asking: Asking, *further: ColumnElement[bool]
+) -> None:
+    found = _reservation(connection, campaign, asking, *further)
     if found is not None:
         _spend(connection, campaign, found.candidate, known=0, uncertain=found.microdollars)
 

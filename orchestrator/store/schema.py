@@ -177,6 +177,7 @@ spending_reservations: Final = Table(
     Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
     Column("run_id", Text, primary_key=True),
     _key("seat"),
+    _text("request"),
     _text("candidate"),
     _integer("microdollars"),
 )

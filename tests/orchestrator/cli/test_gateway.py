@@ -1,5 +1,6 @@
 """The rehearsal gateway: a command of its own, and embedded in those that carry campaigns out."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -18,8 +19,11 @@ from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.binding import frozen
 from orchestrator.cli.rehearsing import KEY_VARIABLE, URL_VARIABLE, rehearsal_gateway
+from providers.contract import ProviderFault
 from tests.orchestrator.cli.commands import SCRIPT, ceo_arena, ceo_arena_process
 from tests.orchestrator.cli.rehearsed import campaign_data, route
+from tests.providers.asking import KEY_VARIABLE as ASKING_KEY
+from tests.providers.asking import ask_at
 
 Capture = pytest.CaptureFixture[str]
 
@@ -118,6 +122,40 @@ class TestEmbedded:
             with rehearsal_gateway(manifest_of(route("analyst")), address):
                 assert os.environ[URL_VARIABLE] == "http://127.0.0.1:9/v1"
                 assert KEY_VARIABLE not in os.environ
+
+    def test_a_fault_plan_is_followed(self, tmp_path: Path) -> None:
+        plan = tmp_path / "faults.toml"
+        plan.write_text('[[faults]]\nfault = "cut-stream"\nrate = 1.0\n', encoding="utf-8")
+        with rehearsal_gateway(manifest_of(route("analyst")), None, plan):
+            asked = ask_at(
+                os.environ[URL_VARIABLE],
+                model="rehearsal-analyst",
+                environment={ASKING_KEY: os.environ[KEY_VARIABLE]},
+            )
+            with pytest.raises(ProviderFault, match="connection broke"):
+                asyncio.run(asked)
+
+    def test_a_fault_plan_that_nobody_would_follow_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        plan = tmp_path / "faults.toml"
+        plan.write_text("speed = 3\n", encoding="utf-8")
+        real = {**route("analyst"), "endpoint_env": "SOME_BASE_URL"}
+        for routes, told in (
+            ([route("analyst")], "speed"),
+            ([real], "not all of its candidates are scripted"),
+        ):
+            with (
+                pytest.raises(InputError, match=told),
+                rehearsal_gateway(manifest_of(*routes), None, plan),
+            ):
+                pass
+        monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
+        with (
+            pytest.raises(InputError, match="gateway of this command"),
+            rehearsal_gateway(manifest_of(route("analyst")), None, plan),
+        ):
+            pass
 
     def test_other_campaigns_get_none(self) -> None:
         real = {**route("analyst"), "endpoint_env": "SOME_BASE_URL"}

@@ -168,7 +168,7 @@ class OpenGate:
     async def enter(self, request_bytes: int, output_tokens: int) -> Pass | BreakerOpen | None:
         assert request_bytes > 0
         assert output_tokens > 0
-        return self.answers.pop(0) if self.answers else Pass(self, None, tries=False)
+        return self.answers.pop(0) if self.answers else Pass(self, None, "", tries=False)
 
     async def leave(self, given: Pass, outcome: Reply | Fault | None) -> None:
         del given

@@ -11,7 +11,7 @@ from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.quota import LimitLedger
 from orchestrator.session.events import WaitBegan
 from orchestrator.session.gate import RouteGate
-from orchestrator.store import WHOLE_CAMPAIGN, Spent, Store, open_store
+from orchestrator.store import WHOLE_CAMPAIGN, Asking, Spent, Store, open_store
 from providers.contract import Fault
 from providers.pricing import cost
 from providers.routes import parse_route
@@ -206,7 +206,7 @@ def test_a_lost_host_has_spent_what_it_had_set_aside(
 def test_a_cap_of_the_campaign_counts_all_routes(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
-    store.controls.set_aside(samples.CAMPAIGN, "another", ("s29", 1), 90_000, {})
+    store.controls.set_aside(samples.CAMPAIGN, "another", Asking("s29", 1, "a"), 90_000, {})
     store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
     seat = Seat(store, clock, tmp_path, prices=PRICES)
     attempt = seat.attempt(reply(SEAL))

@@ -25,6 +25,7 @@ from manifests.canonical import digest_bytes
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import (
     WHOLE_CAMPAIGN,
+    Asking,
     AttemptFailure,
     AttemptKey,
     AttemptStore,
@@ -82,7 +83,7 @@ def live(place: Path) -> None:
 
 def live_controls(store: Store) -> None:
     """One request that is paid for, going on from wherever it stands."""
-    controls, campaign, seat = store.controls, samples.CAMPAIGN, ("s11", 1)
+    controls, campaign, seat = store.controls, samples.CAMPAIGN, Asking("s11", 1, "a")
     if not controls.caps(campaign):
         controls.pause(campaign, "grower", "refused", "no credit")
         controls.set_cap(campaign, WHOLE_CAMPAIGN, 500, "a test")

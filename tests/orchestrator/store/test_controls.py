@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import WHOLE_CAMPAIGN, RouteControls, Spent, open_store
+from orchestrator.store import WHOLE_CAMPAIGN, Asking, RouteControls, Spent, open_store
 from tests.orchestrator.store import samples
 
 NAME = samples.CAMPAIGN
-SEAT, RIVAL = ("s11", 1), ("s11", 2)
+SEAT, RIVAL = Asking("s11", 1, "a"), Asking("s11", 2, "a")
+AGAIN = Asking("s11", 1, "b")
 CENT = 10_000
 
 
@@ -44,8 +45,15 @@ def test_money_is_set_aside_settled_and_added_up(controls: RouteControls) -> Non
 
 def test_what_a_lost_host_had_set_aside_is_taken_for_spent(controls: RouteControls) -> None:
     controls.set_aside(NAME, "grower", SEAT, 9 * CENT, {})
-    controls.set_aside(NAME, "grower", SEAT, 8 * CENT, {})
-    assert controls.spent(NAME) == [Spent("grower", 0, 9 * CENT, 8 * CENT)]
+    controls.set_aside(NAME, "grower", AGAIN, 8 * CENT, {})
+    expected = [Spent("grower", 0, 9 * CENT, 8 * CENT)]
+    assert controls.spent(NAME) == expected
+    # The lost host was only slow: what it says now changes nothing.
+    controls.settle(NAME, SEAT, 2 * CENT)
+    controls.settle(NAME, SEAT, None)
+    assert controls.spent(NAME) == expected
+    controls.settle(NAME, AGAIN, 3 * CENT)
+    assert controls.spent(NAME) == [Spent("grower", 3 * CENT, 9 * CENT, 0)]
 
 
 def test_a_cap_forbids_what_could_exceed_it(controls: RouteControls) -> None:
@@ -57,7 +65,7 @@ def test_a_cap_forbids_what_could_exceed_it(controls: RouteControls) -> None:
     assert "$0.10" in told
     assert "$0.06" in told
     assert controls.set_aside(NAME, "holder", RIVAL, 9 * CENT, caps) is None
-    told = controls.set_aside(NAME, "third", ("s29", 1), 6 * CENT, caps)
+    told = controls.set_aside(NAME, "third", Asking("s29", 1, "a"), 6 * CENT, caps)
     assert told is not None
     assert "the campaign" in told
 

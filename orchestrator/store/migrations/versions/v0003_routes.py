@@ -40,6 +40,7 @@ def upgrade() -> None:
         sa.Column("campaign", sa.Text(), nullable=False),
         sa.Column("run_id", sa.Text(), nullable=False),
         sa.Column("seat", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("request", sa.Text(), nullable=False),
         sa.Column("candidate", sa.Text(), nullable=False),
         sa.Column("microdollars", sa.BigInteger(), nullable=False),
         _of_a_campaign("spending_reservations"),
