@@ -109,7 +109,7 @@ CHANGES = {
     ),
     "event": (
         (
-            "UPDATE session_events SET body = (SELECT content FROM private_files LIMIT 1) "
+            "UPDATE session_events SET blob = (SELECT blob FROM private_files LIMIT 1) "
             "WHERE version = 0 AND seat = 3 AND attempt = 0 AND ordinal = 1"
         ),
         "an event that cannot be read",
@@ -120,7 +120,7 @@ CHANGES = {
     ),
     "a request": (
         (
-            "UPDATE session_events SET body = (SELECT body FROM session_events AS other "
+            "UPDATE session_events SET blob = (SELECT blob FROM session_events AS other "
             "WHERE other.seat = 3 AND other.version = 0 AND other.ordinal = 2 ORDER BY run "
             "LIMIT 1) WHERE seat = 3 AND version = 0 AND ordinal = 1"
         ),
