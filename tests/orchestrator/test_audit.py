@@ -157,7 +157,7 @@ def test_what_was_changed_is_named(store: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (f"UPDATE runs SET position = -1 WHERE run_id = '{OPEN}'", "its runs in another order"),
+        (f"UPDATE runs SET position = -1 WHERE run_id = '{OPEN}'", "has position -1"),
         ("UPDATE campaigns SET plan_hash = 'sha256:0'", "under another plan hash"),
     ],
 )
