@@ -94,6 +94,7 @@ def export(
     shown = shown_manifest(manifest, redaction)
     with new_bundle(path) as bundle:
         source = _Source(store, manifest, bundle, redaction, with_conversations)
+        _write_earlier_plans(bundle, store, campaign, redaction)
         evidence = read_evidence(source)
         found = study([evidence])
         _write_analysis(bundle, found)
@@ -118,6 +119,19 @@ def export(
         files=files,
         signed_by=tuple(envelope.signatures),
     )
+
+
+def _write_earlier_plans(
+    bundle: BundleWriter, store: Store, campaign: str, redaction: Redaction
+) -> None:
+    """What an extended campaign was before, and which of its runs began then."""
+    for content in store.catalogue.past_manifests(campaign):
+        earlier = CampaignManifest.from_json(content, "An earlier manifest of the campaign")
+        shown = document(shown_manifest(earlier, redaction))
+        bundle.add(layout.earlier_plan_file(earlier.plan_hash), [shown])
+    begun = store.catalogue.beginnings(campaign)
+    rows = (layout.BeginningRow(run_id=run, plan_hash=begun[run]) for run in sorted(begun))
+    bundle.add(layout.BEGINNINGS, map(row_line, rows))
 
 
 def _write_analysis(bundle: BundleWriter, found: Study) -> None:

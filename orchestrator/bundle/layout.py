@@ -16,9 +16,11 @@ from engine.state import WorldState
 from orchestrator.bundle.named import named
 
 RUNS: Final = "runs"
+EARLIER_PLANS: Final = "earlier_plans"
 ANALYSIS: Final = "analysis"
 SCHEMAS: Final = "schemas"
 
+BEGINNINGS: Final = "beginnings.jsonl"
 PLANNED: Final = "planned.json"
 DECISIONS: Final = "decisions.jsonl"
 RECEIPTS: Final = "receipts.jsonl"
@@ -51,6 +53,13 @@ class DecisionRow(_Row, frozen=True, kw_only=True):
     identity: str
     decision_digest: str | None
     decision: msgspec.Raw
+
+
+class BeginningRow(_Row, frozen=True, kw_only=True):
+    """A run of an extended campaign that began under a plan before the present one."""
+
+    run_id: str
+    plan_hash: str
 
 
 class ReceiptRow(_Row, frozen=True, kw_only=True):
@@ -157,6 +166,7 @@ BoundaryRow: Final[Any] = msgspec.defstruct(
 )
 
 ROWS: Final[dict[str, Any]] = {
+    BEGINNINGS: BeginningRow,
     DECISIONS: DecisionRow,
     RECEIPTS: ReceiptRow,
     DAYS: DayRow,
@@ -166,7 +176,7 @@ ROWS: Final[dict[str, Any]] = {
     FRESH_ATTEMPTS: FreshAttemptRow,
     CONVERSATIONS: ConversationRow,
 }
-"""The type of a row of each file of JSON Lines, by the name it has in a run's folder."""
+"""The type of a row of each file of JSON Lines, by its name."""
 
 
 def run_folder(planned: PlannedRun) -> str:
@@ -175,6 +185,11 @@ def run_folder(planned: PlannedRun) -> str:
     if len(name) > _LONGEST_FOLDER:
         name = f"{name[:_LONGEST_FOLDER]}.{planned.position}"
     return f"{RUNS}/{name}"
+
+
+def earlier_plan_file(plan_hash: str) -> str:
+    """The file of a manifest that an extended campaign had before."""
+    return f"{EARLIER_PLANS}/{plan_hash.partition(':')[2][:16]}.json"
 
 
 def table_file(table: str) -> str:

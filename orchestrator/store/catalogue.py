@@ -140,6 +140,15 @@ class Catalogue:
             return content
 
     @repeated
+    def past_manifests(self, name: str) -> list[bytes]:
+        """The manifests that an extended campaign had before its present one, as stored, by the
+        hash of their plans.
+        """
+        with self._database.read() as connection:
+            table = past_plans.c
+            query = select(table.manifest).where(table.campaign == name).order_by(table.plan_hash)
+            return list(connection.scalars(query))
+
     def endpoint_key(self, name: str) -> bytes | None:
         """The key of a campaign's endpoint commitments; None when it has none. Raises InputError
         for an unknown campaign.

@@ -11,21 +11,25 @@ import msgspec
 import polars as pl
 import pytest
 
+from campaigns.plan import plan
 from campaigns.records import TABLES, Record, column_types
+from engine.scenario import default_scenario
 from manifests.bundle import ENVELOPE_FILE, Bundle
 from manifests.errors import InputError, IntegrityError
+from manifests.model import CampaignManifest
 from orchestrator.bundle import layout
 from orchestrator.bundle.analysis import analysed
 from orchestrator.bundle.reading import BundleSource
 from orchestrator.bundle.schemas import schemas
 from orchestrator.bundle.summary import Results
+from orchestrator.extension import extend
 from orchestrator.records import StoreSource
 from orchestrator.store import RunKey, open_store
 from orchestrator.world import StopKind, StopRequest
 from tests.manifests.bundles import key
 from tests.orchestrator.bundle.exported import files_of, found, replayed, signed_again, write
 from tests.orchestrator.cli.played import poor_scenario
-from tests.orchestrator.trial import DAYS, NAME, REFERENCE, WINDOWS, Trial
+from tests.orchestrator.trial import DAYS, NAME, REFERENCE, WINDOWS, Trial, definition
 
 RUNS = 8
 OF_REFERENCE = f"runs/{REFERENCE}"
@@ -204,6 +208,44 @@ def test_a_run_that_goes_on_meanwhile_is_exported_as_far_as_it_was(
     assert analysed(BundleSource(Bundle.open(path)))[1] == []
 
 
+def test_integers_that_doubles_round_come_through(tmp_path: Path) -> None:
+    market = default_scenario()
+    stock = market.initial_value_cents - market.initial_cash_cents
+    scenario = poor_scenario(tmp_path, {"initial_cash_cents": 2**53 - 1 - stock})
+    changes: dict[str, Any] = {"seeds": [3], "lineups": ["reference"], "horizon_days": 28}
+    trial = Trial.new(tmp_path / "store", scenario=str(scenario), **changes)
+    with trial.store:
+        trial.play("trial-s3-reference")
+    path = write(tmp_path / "store", tmp_path / "bundle")
+    assert found(path) == []
+    content = Bundle.open(path).content(f"runs/trial-s3-reference/{layout.BOUNDARIES}")
+    cash = json.loads(content.splitlines()[-1])["state"]["firms"][0]["cash_cents"]
+    assert isinstance(cash, str)
+    assert int(cash) > 2**53
+    assert replayed(path).differences == ()
+    evidence, differences = analysed(BundleSource(Bundle.open(path)))
+    assert differences == []
+    assert evidence.outcomes[0].terminal_cash_cents == int(cash)
+
+
+def test_an_extended_campaign_shows_what_it_was_before(tmp_path: Path) -> None:
+    trial = Trial.new(tmp_path / "store")
+    with trial.store:
+        trial.play()
+        before = trial.store.catalogue.manifest(NAME)
+        extend(trial.store, plan(definition(seeds=[11, 29, 47])), {})
+        after = trial.store.catalogue.manifest(NAME)
+    path = write(tmp_path / "store", tmp_path / "bundle.tar")
+    assert found(path) == []
+    assert replayed(path).differences == ()
+    bundle = Bundle.open(path)
+    assert bundle.manifest == after
+    begun = [json.loads(line) for line in bundle.lines(layout.BEGINNINGS)]
+    assert begun == [{"run_id": REFERENCE, "plan_hash": before.plan_hash}]
+    earlier = bundle.content(layout.earlier_plan_file(before.plan_hash))
+    assert CampaignManifest.from_json(earlier) == before
+
+
 def test_a_damaged_store_is_not_exported(store: Path, tmp_path: Path) -> None:
     import sqlite3
 
@@ -275,7 +317,7 @@ def test_a_replay_names_daily_accounts_and_scores_that_were_changed(
     told = {difference.file: difference.place for difference in differences}
     assert "mean_score_cents" in told["analysis/ranking.parquet"]
     assert told["analysis/ranking.csv"] == "the text"
-    assert "results.ranking" in told["results.json"]
+    assert "matched[0].cents" in told["results.json"]
 
 
 def test_a_run_that_was_left_out_is_named(bundle: Path, tmp_path: Path) -> None:
