@@ -84,6 +84,15 @@ def show(
     full: Annotated[
         bool, typer.Option("--full", help="Cut no text, and show replies as they were received.")
     ] = False,
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            "--attempt",
+            min=0,
+            help="Show this attempt: 0 is the original, 1 to 3 are fresh ones.",
+            show_default="the last",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Print the audit trace, one JSON object a line.")
     ] = False,
@@ -97,7 +106,7 @@ def show(
     In a trace an event is cut at 64 KiB and the whole at 16 MiB; what is cut
     is marked. The journal has it whole: see --json.
 
-    JSON: as a window of `windows`, and campaign, identity, last_day,
+    JSON: as a window of `windows`, and campaign, attempt, identity, last_day,
     allowance, events (all of them, each with its kind), late (replies that
     came too late: attempt, request, owner, epoch, reply), decision, receipts.
     """
@@ -108,7 +117,7 @@ def show(
 
     with open_store(store) as opened:
         reader = WindowReader(opened, chosen_campaign(opened, name))
-        view = reader.view(run, day, seat)
+        view = reader.view(run, day, seat, attempt)
     if trace:
         for line in trace_lines(view.events):
             sys.stdout.buffer.write(line)

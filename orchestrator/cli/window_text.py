@@ -60,9 +60,13 @@ def _heading(view: WindowView) -> Iterator[str]:
     yield f"Identity        {view.identity}"
     if allowance is None:
         return
-    use, counts = record.use, record.counts
+    assert view.attempt is not None, "whoever has an allowance makes attempts"
+    use, counts = view.attempt.use, view.attempt.counts
     if len(record.attempts) > 1:
-        yield f"Attempts        {len(record.attempts)}; this is the last"
+        yield (
+            f"Attempt         {view.attempt.number} of 0 to {record.attempts[-1].number}: "
+            f"{view.attempt.status.value}"
+        )
     tokens = "no limit" if allowance.output_tokens is None else f"of {allowance.output_tokens:,}"
     yield (
         f"Allowance       {use.replies} of {allowance.replies} replies, "

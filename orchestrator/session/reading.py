@@ -171,11 +171,14 @@ class WindowRecord:
 class WindowView:
     """One company-window with all that is known of it.
 
-    `events` are those of the last attempt. `decision` is what was sealed, `receipts` what its
-    actions came to at the settlement. `last_day` is the last day on which the window acts.
+    `attempt` is the one that is shown, the last unless another was asked for, and `events` are its
+    events; None where there is no model. `decision` is what was sealed, `receipts` what its actions
+    came to at the settlement; an attempt that a fresh one replaced has neither. `last_day` is the
+    last day on which the window acts.
     """
 
     record: WindowRecord
+    attempt: Attempt | None
     campaign: str
     identity: str
     last_day: int
@@ -194,6 +197,7 @@ class WindowView:
         return {
             "campaign": self.campaign,
             **self.record.to_json(),
+            "attempt": None if self.attempt is None else self.attempt.number,
             "identity": self.identity,
             "last_day": self.last_day,
             "allowance": None if allowance is None else msgspec.structs.asdict(allowance),
@@ -232,11 +236,11 @@ class WindowReader:
             finally:
                 run.close()
 
-    def view(self, run_id: str, day: int, seat: int) -> WindowView:
-        """One company-window.
+    def view(self, run_id: str, day: int, seat: int, attempt: int | None = None) -> WindowView:
+        """One company-window, by its last attempt or another one.
 
         Raises:
-            InputError: no such run, day or seat, or the window has not opened.
+            InputError: no such run, day, seat or attempt, or the window has not opened.
         """
         version = self._version(day)
         row = self._store.catalogue.run(RunKey(self._campaign, run_id))
@@ -254,15 +258,17 @@ class WindowReader:
         settled = _settled(run, version, seat)
         events: tuple[Event, ...] = ()
         state = None
-        if record.attempts:
-            key = AttemptKey(version, seat, record.attempts[-1].number)
-            events = _events(SessionStore(run), key)
+        shown = _chosen(record, attempt)
+        if shown is not None:
+            events = _events(SessionStore(run), AttemptKey(version, seat, shown.number))
             state = fold(PrivateFiles(), events)
-        decision = None if settled is None else settled.decision
+        is_last = not record.attempts or shown is record.attempts[-1]
+        decision = None if settled is None or not is_last else settled.decision
         if settled is None and state is not None and state.seals:
             decision = state.draft.to_decision(company_name(seat), version)
         return WindowView(
             record=record,
+            attempt=shown,
             campaign=self._campaign,
             identity=self._identity(record.candidate) if settled is None else settled.identity,
             last_day=min(day + self._scenario.window_days, self._scenario.horizon_days),
@@ -272,7 +278,7 @@ class WindowReader:
             receipts=tuple(
                 stored.receipt
                 for stored in run.receipts()
-                if (stored.version, stored.seat) == (version, seat)
+                if is_last and (stored.version, stored.seat) == (version, seat)
             ),
         )
 
@@ -367,6 +373,17 @@ def _attempt(sessions: SessionStore, key: AttemptKey, telling: Iterable[bytes]) 
     if state.closed is None or key.attempt:
         state = fold(PrivateFiles(), _events(sessions, key))
     return Attempt.of(key.attempt, state)
+
+
+def _chosen(record: WindowRecord, attempt: int | None) -> Attempt | None:
+    """The attempt of this number, or the last. Raises InputError when there is none such."""
+    if attempt is None:
+        return record.attempts[-1] if record.attempts else None
+    for each in record.attempts:
+        if each.number == attempt:
+            return each
+    known = ", ".join(str(each.number) for each in record.attempts) or "none"
+    raise InputError(f"The window has no attempt {attempt}.", f"Its attempts: {known}.")
 
 
 def _settled(run: RunStore, version: int, seat: int) -> CompanyWindow | None:

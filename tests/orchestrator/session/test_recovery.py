@@ -354,3 +354,25 @@ def test_under_the_standard_policy_the_same_failure_gets_the_whole_time_again(
     closed = office.decide(*UNREADABLE_TO_THE_END, reply(SEAL))
     assert closed.status is W.SEALED
     assert opened(office, FIRST._replace(attempt=1)).active_seconds == 0.0
+
+
+@pytest.mark.parametrize("dies", ["before", "after"])
+def test_a_death_around_the_grant_changes_nothing(
+    office: Office, monkeypatch: pytest.MonkeyPatch, dies: str
+) -> None:
+    whole = AttemptStore.record
+
+    def mortal(attempts: AttemptStore, *arguments: Any) -> None:
+        if dies == "after":
+            whole(attempts, *arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AttemptStore, "record", mortal)
+        with pytest.raises(KeyboardInterrupt):
+            office.decide(*UNREADABLE_TO_THE_END)
+    closed = successor(office).decide(reply(SEAL))
+    assert closed.status is W.SEALED
+    attempts = AttemptStore(office.run)
+    assert [fresh.key.attempt for fresh in attempts.fresh()] == [1]
+    assert [failure.verdict for failure in attempts.failures()] == ["fresh attempt 1"]
