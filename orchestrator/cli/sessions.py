@@ -56,7 +56,7 @@ def windows(
     input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
     cache_written_tokens,
     tool_calls, replies_without_usage, possibly_billed, faults, late_replies,
-    active_seconds.
+    active_seconds, wall_seconds (from the opening to the seal).
     """
     from orchestrator.session.reading import WindowReader
     from orchestrator.store import open_store
@@ -198,6 +198,7 @@ def _show_windows(campaign: str, found: Sequence["WindowRecord"]) -> None:
             Column("tokens in", number=True),
             Column("out", number=True),
             Column("seconds", number=True),
+            Column("wall", number=True),
         ],
         (
             (
@@ -207,6 +208,7 @@ def _show_windows(campaign: str, found: Sequence["WindowRecord"]) -> None:
                 record.candidate,
                 record.status.value if record.settled else f"{record.status.value}*",
                 *_taken(record),
+                None if record.wall_seconds is None else f"{record.wall_seconds:,.1f}",
             )
             for record in found
         ),

@@ -122,7 +122,8 @@ class WindowRecord:
     """One company-window of a run; `day` is the day on which it opened.
 
     A company without a model has no attempts, and its windows are known once they are settled.
-    ``late`` are the replies of the ledger, of all attempts.
+    ``late`` are the replies of the ledger, of all attempts. ``wall_seconds`` went by from the
+    opening of the first attempt to the last event of the last one; None without a model.
     """
 
     run_id: str
@@ -134,6 +135,7 @@ class WindowRecord:
     reason: str
     settled: bool
     attempts: tuple[Attempt, ...]
+    wall_seconds: float | None = None
     late: tuple[LateAnswer, ...] = ()
 
     @property
@@ -164,6 +166,7 @@ class WindowRecord:
             **msgspec.structs.asdict(self.counts),
             "late_replies": len(self.late),
             "active_seconds": round(use.seconds, 3),
+            "wall_seconds": None if self.wall_seconds is None else round(self.wall_seconds, 3),
         }
 
 
@@ -302,21 +305,28 @@ class WindowReader:
         wanted = [key for key in sessions.attempts() if is_wanted(key)]
         keys = {place: tuple(found) for place, found in groupby(wanted, lambda key: key[:2])}
         telling = sessions.of_kinds(_TELLING, version, seat)
+        walls = sessions.wall_seconds(version, seat)
+        holds = self._store.holds.of(self._campaign).windows_of(planned.run_id)
         for place in sorted({*settled, *keys}):
             attempts = tuple(
                 _attempt(sessions, key, telling.get(key, [])) for key in keys.get(place, ())
             )
             closed = settled.get(place)
+            status = attempts[-1].status if closed is None else closed.status
+            reason = attempts[-1].reason if attempts else ""
+            if status is CompanyWindowStatus.OPEN and place in holds:
+                status, reason = CompanyWindowStatus.PAUSED, holds[place].reason
             yield WindowRecord(
                 run_id=planned.run_id,
                 version=place[0],
                 day=place[0] * self._scenario.window_days,
                 seat=place[1],
                 candidate=planned.lineup[place[1] - 1],
-                status=attempts[-1].status if closed is None else closed.status,
-                reason=attempts[-1].reason if attempts else "",
+                status=status,
+                reason=reason,
                 settled=closed is not None,
                 attempts=attempts,
+                wall_seconds=walls.get(place),
                 late=tuple(late[place]),
             )
 

@@ -179,6 +179,28 @@ class SessionStore:
             return [AttemptKey(*row) for row in connection.execute(query.order_by(*columns))]
 
     @repeated
+    def wall_seconds(
+        self, version: int | None = None, seat: int | None = None
+    ) -> dict[tuple[int, int], float]:
+        """How much time went by, by world version and seat, from the first event of the first
+        attempt to the last event of the last one; of one version or seat alone if wanted.
+        """
+        held = self._run.held()
+        if held is None:
+            return {}
+        table = session_events.c
+        took = func.max(table.committed_at) - func.min(table.committed_at)
+        query = select(table.version, table.seat, took.label("took"))
+        query = query.where(table.run == held.run).group_by(table.version, table.seat)
+        if version is not None:
+            query = query.where(table.version == version)
+        if seat is not None:
+            query = query.where(table.seat == seat)
+        with held.database.read() as connection:
+            rows = connection.execute(query)
+            return {(row.version, row.seat): row.took / 1000 for row in rows}
+
+    @repeated
     def latest(self, version: int) -> list[Latest]:
         """The last event of every attempt at a world version, by seat and number."""
         held = self._run.held()

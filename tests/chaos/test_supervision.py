@@ -79,6 +79,9 @@ def test_a_run_drains_stops_and_is_brought_to_the_same_end(tmp_path: Path) -> No
         assert trial.evidence() == worlds
         assert {seat: journal(trial, seat) for seat in (1, 2, 3)} == before
         check_history(trial)
+        archived = asked(trial, "show", RUN, "7", "2", "--attempt", "0")
+        assert (archived["attempt"], archived["decision"]) == (0, None)
+        assert "Rejected 3 times" in archived["events"][-1]["reason"]
         check_usage(asked(trial, "results"))
         assert trial.run("replay").returncode == 0
 

@@ -26,6 +26,7 @@ from orchestrator.session.events import (
 )
 from orchestrator.session.events import Closed as AttemptClosed
 from orchestrator.session.files import PrivateFiles
+from orchestrator.session.reading import WindowReader
 from orchestrator.store import (
     AttemptKey,
     AttemptStore,
@@ -262,6 +263,16 @@ def test_a_run_whose_other_window_waits_for_a_person_stays_stopped(trial: Trial)
     assert run.status().status is RunState.STOPPED
     operator(trial).retry(Which(seat=2), "", dry_run=False)
     assert run.status().status is RunState.QUEUED
+
+
+def test_a_held_window_is_listed_as_paused_and_with_the_time_it_took(trial: Trial) -> None:
+    run, lease = begun(trial)
+    append(run, lease, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
+    append(run, lease, 2, OPENED, Asked(0.1, 1, DIGEST, 1_000))
+    operator(trial).pause(Target(NAME, REFERENCE, 0, 2), "look at it")
+    sealed, held = WindowReader(trial.store, NAME).records(REFERENCE)
+    assert (sealed.status, held.status, held.reason) == (W.SEALED, W.PAUSED, "look at it")
+    assert sealed.to_json()["wall_seconds"] >= 0
 
 
 def test_what_is_being_played_is_not_retried(trial: Trial) -> None:
