@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,23 +18,30 @@ from orchestrator.session.services import ModelServices
 from orchestrator.store import RunKey, open_store
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import RunningGateway, start_gateway
+from tests.orchestrator.session.novelties import Novelties, serving
 from tests.providers.rehearsal.windows import PROTOCOLS, THINKING
 
 AGENTS: Final = ("gambler", "apprentice", "diarist", "bidder")
 
 
-def campaign(protocol: str) -> dict[str, Any]:
-    """Four agents and a policy for two windows, of seven days and of three."""
-    route = {
-        "protocol": protocol,
-        "native_ceiling": 65_536,
-        "endpoint_env": "CEO_ARENA_REHEARSAL_URL",
-        "credentials": ["CEO_ARENA_REHEARSAL_KEY"],
-        "options": THINKING[protocol],
-    }
+def campaign(*protocols: str) -> dict[str, Any]:
+    """Four agents, over these protocols in turn, and a policy for two windows, of seven days and of
+    three.
+    """
     models = [
-        {"id": agent, "seat": seat, "route": route | {"model": f"rehearsal-{agent}"}}
-        for seat, agent in enumerate(AGENTS, start=1)
+        {
+            "id": agent,
+            "seat": seat,
+            "route": {
+                "protocol": protocol,
+                "model": f"rehearsal-{agent}",
+                "native_ceiling": 65_536,
+                "endpoint_env": "CEO_ARENA_REHEARSAL_URL",
+                "credentials": ["CEO_ARENA_REHEARSAL_KEY"],
+                "options": THINKING[protocol],
+            },
+        }
+        for seat, (agent, protocol) in enumerate(zip(AGENTS, cycle(protocols), strict=False), 1)
     ]
     return {
         "name": "protocols",
@@ -44,10 +52,10 @@ def campaign(protocol: str) -> dict[str, Any]:
     }
 
 
-def played(folder: Path, protocol: str) -> tuple[list[str], list[Any]]:
+def played(folder: Path, *protocols: str) -> tuple[list[str], list[Any]]:
     """(the digest of each day, the decision of each company at each window)."""
-    planned = plan(parse_definition(campaign(protocol), "the campaign of a test"))
-    with open_store(str(folder / protocol), create=True) as store:
+    planned = plan(parse_definition(campaign(*protocols), "the campaign of a test"))
+    with open_store(str(folder / "-".join(protocols)), create=True) as store:
         store.catalogue.create_campaign(frozen(planned), planned.runs)
         manifest = store.catalogue.manifest("protocols")
         key = RunKey("protocols", planned.runs[0].run_id)
@@ -90,3 +98,17 @@ def test_agents_over_any_protocol_make_the_same_world(
     assert responses == chat
     assert messages == chat
     assert refused == {}
+
+
+def test_what_a_vendor_invents_overnight_ends_no_run_and_goes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start_gateway() as gateway, serving(Novelties(gateway.base_url)) as (novelties, base_url):
+        monkeypatch.setenv("CEO_ARENA_REHEARSAL_URL", base_url)
+        monkeypatch.setenv("CEO_ARENA_REHEARSAL_KEY", "any-key")
+        days, decisions = played(tmp_path, *PROTOCOLS)
+        refused = gateway.statistics()["refusals"]
+    assert len(days) == 10
+    assert {status for _, _, status, _ in decisions} == {"sealed"}
+    assert refused == {}
+    assert set(novelties.returned) == set(novelties.ended) == set(PROTOCOLS)
