@@ -29,7 +29,15 @@ class MessagesClient(AsyncAnthropic):
     """
 
     def __init__(self, http_client: httpx2.AsyncClient) -> None:
-        super().__init__(api_key="given with every request", http_client=http_client, max_retries=0)
+        super().__init__(
+            api_key="given with every request",
+            http_client=http_client,
+            max_retries=0,
+            # Spans could hold what is said, and requests would bear their names.
+            open_telemetry=False,
+        )
+        # It would add what a variable names to every request, whoever that goes to.
+        self._custom_headers = {}
 
     @property
     def default_headers(self) -> dict[str, str | Omit]:

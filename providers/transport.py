@@ -34,7 +34,7 @@ _SHORTEST_PAUSE_SECONDS: Final = 0.002
 _DRAIN_SECONDS: Final = 0.2
 
 # These libraries' debug records quote what services answer, which may repeat a key to them.
-for _library in ("httpcore2", "httpx2", "openai"):
+for _library in ("anthropic", "httpcore2", "httpx2", "openai"):
     logging.getLogger(_library).setLevel(logging.WARNING)
 
 _BROKEN: Final = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, EOFError, OSError)

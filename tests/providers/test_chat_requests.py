@@ -157,3 +157,15 @@ def test_settings_for_the_library_do_not_reach_a_vendor(monkeypatch: pytest.Monk
     received = asyncio.run(run())
     assert "stray" not in json.dumps(received.headers).lower()
     assert received.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_what_repeats_is_marked_where_the_service_caches_what_is_marked() -> None:
+    said = AssistantMessage('{"role":"assistant","content":"x"}')
+    request = Request("You are the CEO.", (UserMessage("1"), said, ToolResult("c", "[]")), (), 16)
+    mark = {"type": "ephemeral"}
+    system, first, reply, result = sent(request, chat={"cache_breakpoints": True})["messages"]
+    assert system["content"] == [
+        {"type": "text", "text": "You are the CEO.", "cache_control": mark}
+    ]
+    assert (first["content"], reply["content"]) == ("1", "x")
+    assert result["content"] == [{"type": "text", "text": "[]", "cache_control": mark}]

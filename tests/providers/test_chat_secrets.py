@@ -16,7 +16,16 @@ from providers.access import Access
 from providers.chat import ChatProvider
 from providers.contract import ProviderFault
 from providers.transport import Deadlines
-from tests.providers.asking import HELLO, KEY, KEY_VARIABLE, ask_at, faulted, replied, route
+from tests.providers.asking import (
+    HELLO,
+    KEY,
+    KEY_VARIABLE,
+    ask_at,
+    faulted,
+    provider_of,
+    replied,
+    route,
+)
 from tests.providers.chat_service import (
     Answer,
     ChatService,
@@ -30,6 +39,7 @@ from tests.providers.chat_service import (
     stream,
     usage_chunk,
 )
+from tests.providers.recorded import recorded
 
 TELLTALE = {
     "error": {
@@ -62,19 +72,40 @@ FAULTY: dict[str, Answer] = {
     "cut": _cut,
     "stalled": _stall,
 }
+# What each of the other protocols says in words of its own.
+RESPONSES = {
+    "identity": recorded("responses_tool_calls", ("analyst-1", KEY)),
+    "failed": recorded("responses_failed", ("failed to generate", KEY), ("server_error", KEY)),
+    "error": recorded("responses_error", ("Rate limit", KEY)),
+    "finish": recorded("responses_failed", ('"error":{"code":"server_error",', '"x":{')),
+}
+MESSAGES = {
+    "identity": recorded("messages_tool_use", ("analyst-1", KEY)),
+    "error": recorded("messages_overloaded", ("Overloaded", KEY), ("overloaded_error", KEY)),
+    "cut": recorded("messages_tool_use", ("msg_01XyZ", KEY), cut_after="message_start"),
+}
+ANSWERS = [
+    *(("chat", name, answer) for name, answer in FAULTY.items()),
+    *(("responses", name, answer) for name, answer in (FAULTY | RESPONSES).items()),
+    *(("messages", name, answer) for name, answer in (FAULTY | MESSAGES).items()),
+]
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize(
+    ("protocol", "answer"),
+    [(protocol, answer) for protocol, _, answer in ANSWERS],
+    ids=[f"{protocol} {name}" for protocol, name, _ in ANSWERS],
+)
 def test_no_fault_tells_the_key_or_the_endpoint(
-    name: str, caplog: pytest.LogCaptureFixture
+    protocol: str, answer: Answer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     places: list[str] = []
 
     async def run() -> None:
-        async with ChatService((FAULTY[name],)) as service:
+        async with ChatService((answer,)) as service:
             places.append(service.base_url.removeprefix("http://").removesuffix("/v1"))
-            await ask_at(service.base_url, deadlines=Deadlines(idle=0.3))
+            await ask_at(service.base_url, protocol=protocol, deadlines=Deadlines(idle=0.3))
 
     with pytest.raises(ProviderFault) as caught:
         asyncio.run(run())
@@ -109,10 +140,18 @@ def test_a_reply_that_names_the_key_in_its_frame_does_not_keep_it() -> None:
     assert KEY not in repr(answer)
 
 
-def test_nothing_that_lasts_shows_the_key() -> None:
+WHOLE = {
+    "chat": reply({"content": "x"}),
+    "responses": recorded("responses_tool_calls"),
+    "messages": recorded("messages_tool_use"),
+}
+
+
+@pytest.mark.parametrize("protocol", WHOLE)
+def test_nothing_that_lasts_shows_the_key(protocol: str) -> None:
     async def run() -> str:
-        async with ChatService((reply({"content": "x"}),)) as service:
-            provider = ChatProvider(route(service.base_url), environment={KEY_VARIABLE: KEY})
+        async with ChatService((WHOLE[protocol],)) as service:
+            provider = provider_of(route(service.base_url, protocol=protocol))
             await provider.ask(HELLO)
             kept = {name: value for name, value in vars(provider).items() if name != "_environment"}
             shown = repr(provider) + repr(kept) + repr(vars(kept["_client"]))
