@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
-from orchestrator.session.events import Answered, Asked, ToolReceipt, WaitBegan
+from orchestrator.session.events import Answered, Asked, Failed, ToolReceipt, WaitBegan
 from orchestrator.store import RunKey
 from tests.orchestrator.session.rehearsal import (
     NAME,
@@ -226,3 +226,16 @@ def test_a_route_that_is_down_for_good_ends_the_attempt_in_its_own_time(tmp_path
         assert 3_599 < record.use.seconds < 3_700
         asked = [each for each in played.events(11, 1) if isinstance(each, Asked)]
         assert len(asked) < 100, "no storm of requests"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_service_that_stalls_is_left_when_the_attempts_own_time_is_up(
+    tmp_path: Path, protocol: str
+) -> None:
+    data = campaign(["minimalist"], [11], speaking(protocol, ["minimalist"]))
+    data["limits"] = {"allowances": {"seconds": 2}}
+    with rehearsal(tmp_path, data, [at("minimalist", 1, fault="stall-stream")]) as played:
+        played.play(11)
+        first = [each for each in played.events(11, 1) if isinstance(each, Failed)]
+        assert (first[0].fault.code, first[0].fault.maybe_billed) == ("timeout", True)
+        assert first[0].fault.message.startswith("Gave up after ")
