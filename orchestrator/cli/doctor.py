@@ -50,9 +50,9 @@ def doctor(
     from orchestrator.doctor import check_store
     from orchestrator.money import routes_of
 
-    manifest = frozen(plan(load_definition(campaign)))
-    routes = routes_of(load_definition(campaign))
-    with rehearsal_gateway(manifest, address):
+    planned = plan(load_definition(campaign))
+    routes = routes_of(planned.definition)
+    with rehearsal_gateway(frozen(planned), address):
         found = [*check_store(store), *_routes(routes, skip_calls), *_ray(address, skip_ray)]
     healthy = all(finding.health != "failed" for finding in found)
     if as_json:

@@ -7,13 +7,13 @@ import ssl
 import tempfile
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from manifests.errors import ArenaError, StoreError
+from manifests.errors import ArenaError
 from orchestrator.doctor.findings import Finding, failed, ok, skipped, warning
 from orchestrator.store import open_store
 
@@ -21,27 +21,29 @@ LITTLE_BYTES: Final = 1 << 30
 ENOUGH_BYTES: Final = 10 << 30
 LARGEST_SKEW_SECONDS: Final = 30.0
 _CONNECT_SECONDS: Final = 10.0
+_SQLITE_URL: Final = "sqlite:///"
 
 
 def check_store(location: str) -> list[Finding]:
     """Whether the store can be read and written, or made; and the room on its disk."""
-    try:
-        with open_store(location) as store:
-            names = [row.name for row in store.catalogue.campaigns()]
-            place = Path(store.location)
-    except StoreError as error:
-        place = Path(location.removeprefix("sqlite:///")).expanduser().absolute()
-        if place.exists():
+    of_a_server = "://" in location and not location.startswith(_SQLITE_URL)
+    place = Path(location.removeprefix(_SQLITE_URL)).expanduser().absolute()
+    has = "it is made by the first launch"
+    if of_a_server or place.exists():
+        try:
+            with open_store(location) as store:
+                damage = [f"{where}: {what}" for where, what in store.faults()]
+                has = f"it has {len(store.catalogue.campaigns())} campaigns"
+        except ArenaError as error:
             return [failed("store", "", error.message, error.remedy)]
-        names = []
-    except ArenaError as error:
-        return [failed("store", "", error.message, error.remedy)]
-    if "://" in location and not location.startswith("sqlite:"):
-        return [ok("store", "", f"the database answers; it has {len(names)} campaigns")]
-    return [_writable(place, names), _room(place)]
+        if damage:
+            return [failed("store", "", damage[0], "Look at all of it: ceo-arena audit")]
+    if of_a_server:
+        return [ok("store", "", f"the database answers; {has}")]
+    return [_writable(place, has), _room(place)]
 
 
-def _writable(place: Path, names: list[str]) -> Finding:
+def _writable(place: Path, has: str) -> Finding:
     there = _first_existing(place)
     try:
         with tempfile.NamedTemporaryFile(dir=there) as probe:
@@ -51,7 +53,6 @@ def _writable(place: Path, names: list[str]) -> Finding:
     except OSError as error:
         remedy = "Make the folder writable, free some space, or name another store."
         return failed("store", "", f"{there} cannot be written: {error.strerror}", remedy)
-    has = f"it has {len(names)} campaigns" if place.exists() else "it is made by the first launch"
     return ok("store", "", f"{place} can be written; {has}")
 
 
@@ -101,11 +102,3 @@ def _skew(base_url: str) -> float | None:
     told = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
     # A date has whole seconds, and the answer was made somewhere in between.
     return 0.0 if before - 1 <= told <= after + 1 else (before + after) / 2 - told
-
-
-def check_now() -> Finding | None:
-    """A clock that cannot be right; None for one that can."""
-    year = datetime.now(UTC).year
-    if year < 2025:
-        return failed("clock", "", f"the clock says it is the year {year}", "Set the clock.")
-    return None

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import json, ray
+import json
 from orchestrator.actors.cluster import ray_options
 
 with ray_options(None) as options:
+    import ray
     from orchestrator.actors.limits import ClusterLedger, shared_ledger
     from orchestrator.quota import LimitLedger, Pool
     from providers.routes import RateLimits
