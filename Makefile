@@ -56,7 +56,7 @@ test: $(STAMP) chromium
 # Tests of pages drive Debian's Chromium; where it cannot be installed they are skipped, and say so.
 chromium:
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	    { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium; } \
+	    { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq install --no-install-recommends chromium; } \
 	    >/dev/null 2>&1 || true
 
 lint: $(STAMP)

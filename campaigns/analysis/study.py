@@ -9,6 +9,7 @@ from campaigns.analysis.baselines import BaselineComparison
 from campaigns.analysis.contrasts import Contrasts, contrasts
 from campaigns.analysis.decomposition import AccountContrast, decomposition
 from campaigns.analysis.evidence import Evidence, labels
+from campaigns.analysis.identity import IdentityCheck, identities
 from campaigns.analysis.pool import BoundDifferences, Pool, bound_differences, pooled
 from campaigns.analysis.ranking import Ranking, ranking
 from campaigns.analysis.repeats import BlockRank, block_ranks
@@ -34,7 +35,8 @@ class GroupStudy:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """The findings about all campaigns. `differences` names, for every two of them, the inputs that
-    are bound differently.
+    are bound differently; `identities` has the accounting identity of every outcome that tells its
+    accounts, by campaign.
     """
 
     evidence: tuple[Evidence, ...]
@@ -45,6 +47,7 @@ class Study:
     block_ranks: tuple[BlockRank, ...]
     comparisons: tuple[BaselineComparison, ...]
     differences: tuple[BoundDifferences, ...]
+    identities: tuple[tuple[str, IdentityCheck], ...]
 
     @property
     def main(self) -> GroupStudy | None:
@@ -64,7 +67,12 @@ class Study:
 
     def notices(self) -> list[str]:
         """What is not there, or not as one might expect, in sentences."""
-        return [*self._missing(), *self._left_out(), *self._bound_differently()]
+        return [
+            *self._missing(),
+            *self._left_out(),
+            *self._not_closing(),
+            *self._bound_differently(),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """`entrants`, `directed`, `stability`, `ranking` and what they are over, as plain JSON;
@@ -136,6 +144,10 @@ class Study:
                     f"{each.campaign}: {len(missing)} of {len(each.planned)} runs are missing: "
                     f"{shown}."
                 )
+        if told:
+            told.append(
+                "Tables of accounts and of conduct count what is there, of every candidate."
+            )
         return told
 
     def _left_out(self) -> list[str]:
@@ -159,6 +171,13 @@ class Study:
             if found.missing
         ]
         return told
+
+    def _not_closing(self) -> list[str]:
+        return [
+            f"{campaign}: the accounts of seat {check.seat} in run {check.run_id} do not close."
+            for campaign, check in self.identities
+            if not check.closes
+        ]
 
     def _bound_differently(self) -> list[str]:
         return [
@@ -189,6 +208,12 @@ def study(evidence: Sequence[Evidence]) -> Study:
         block_ranks=tuple(block_ranks(pool.blocks)),
         comparisons=tuple(pool.comparisons()),
         differences=tuple(bound_differences(evidence)),
+        identities=tuple(
+            (each.campaign, check)
+            for each in evidence
+            if each.measured >= ACCOUNTED
+            for check in identities(each.outcomes, each.sums)
+        ),
     )
 
 

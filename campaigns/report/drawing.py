@@ -149,7 +149,7 @@ def bar_columns(labels: Sequence[str], colours: Sequence[str], columns: Sequence
     across = min(4, len(columns))
     bands = [columns[start : start + across] for start in range(0, len(columns), across)]
     figure = drawing(len(bands) * (0.24 * len(labels) + 0.55))
-    figure.set_layout_engine(ConstrainedLayoutEngine(hspace=0.12))
+    figure.set_layout_engine(ConstrainedLayoutEngine(hspace=0.07))
     grid = figure.subplots(len(bands), across, squeeze=False)
     for band, places in zip(bands, grid, strict=True):
         for number, axes in enumerate(places):

@@ -30,6 +30,7 @@ from orchestrator.session.events import (
     ToolReceipt,
     decode_event,
 )
+from orchestrator.session.files import FileChange
 from orchestrator.session.reading import Attempt, read_attempts
 from orchestrator.session.tools.sql import QUERY_COMPANY
 from orchestrator.store import AttemptKey, RunStore, SessionStore
@@ -46,15 +47,26 @@ class _Place(TypedDict):
     attempt: int
 
 
-class Session(NamedTuple):
+class _Session(NamedTuple):
     """Some events of one attempt at a company-window."""
 
     key: AttemptKey
     events: list[Event]
 
 
+class _Told(NamedTuple):
+    """What the journals of a run tell, table by table."""
+
+    replies: list[ReplyRecord]
+    failures: list[FailureRecord]
+    queries: list[QueryRecord]
+    notes: list[NoteRecord]
+
+
 class Journal:
-    """The sessions of one run as records, one window of the world in memory at a time."""
+    """The sessions of one run as records, as they stood when they were first asked for. The events
+    of one window of the world are in memory at a time.
+    """
 
     def __init__(self, store: RunStore, planned: PlannedRun) -> None:
         self._sessions = SessionStore(store)
@@ -81,10 +93,7 @@ class Journal:
 
     def replies(self) -> Iterator[ReplyRecord]:
         """By world version, seat, attempt and request; then those that came late."""
-        for key, events in self._each("answered"):
-            for event in events:
-                if isinstance(event, Answered):
-                    yield self._reply(key, event, is_late=False)
+        yield from self._told.replies
         for late in self._sessions.late_replies():
             event = decode_event(late.body)
             if isinstance(event, Answered):
@@ -92,48 +101,41 @@ class Journal:
 
     def failures(self) -> Iterator[FailureRecord]:
         """By world version, seat, attempt and request."""
-        for key, events in self._each("failed", "interrupted"):
-            for event in events:
-                if isinstance(event, Failed | Interrupted):
-                    yield self._failure(key, event)
+        yield from self._told.failures
 
     def queries(self) -> Iterator[QueryRecord]:
         """By world version, seat, attempt and number."""
-        for key, events in self._each("answered", "tool_receipt"):
-            calls = _calls(events)
-            receipts = (
-                event
-                for event in events
-                if isinstance(event, ToolReceipt) and event.name == QUERY_COMPANY.name
-            )
-            for number, receipt in enumerate(receipts, start=1):
-                yield QueryRecord(
-                    **self._place(key),
-                    number=number,
-                    is_answered=receipt.ok,
-                    sql=_statement(calls.get(receipt.call_id)),
-                )
+        yield from self._told.queries
 
     def notes(self) -> Iterator[NoteRecord]:
         """In the order in which they were written."""
-        for key, events in self._each("tool_receipt"):
-            for event in events:
-                if isinstance(event, ToolReceipt) and event.file_change is not None:
-                    change = event.file_change
-                    yield NoteRecord(
-                        **self._place(key),
-                        path=change.path,
-                        file_version=change.version,
-                        size=len(change.content.encode()),
-                        if_then_statements=if_then_statements(change.content),
-                        text=change.content,
-                    )
+        yield from self._told.notes
 
-    def _each(self, *kinds: str) -> Iterator[Session]:
+    @cached_property
+    def _told(self) -> _Told:
+        """The records of all attempts in one reading: unpacking events takes most of the time."""
+        told = _Told([], [], [], [])
+        for key, events in self._each("answered", "failed", "interrupted", "tool_receipt"):
+            calls = _calls(events)
+            number = 0
+            for event in events:
+                match event:
+                    case Answered():
+                        told.replies.append(self._reply(key, event, is_late=False))
+                    case Failed() | Interrupted():
+                        told.failures.append(self._failure(key, event))
+                    case ToolReceipt(name=QUERY_COMPANY.name):
+                        number += 1
+                        told.queries.append(self._query(key, number, event, calls))
+                    case ToolReceipt(file_change=FileChange() as change):
+                        told.notes.append(self._note(key, change))
+        return told
+
+    def _each(self, *kinds: str) -> Iterator[_Session]:
         for version in sorted({key.version for key in self._sessions.attempts()}):
             of_version = self._sessions.of_kinds(kinds, version)
             for key in sorted(of_version):
-                yield Session(key, [decode_event(body) for body in of_version[key]])
+                yield _Session(key, [decode_event(body) for body in of_version[key]])
 
     def _place(self, key: AttemptKey) -> _Place:
         return _Place(
@@ -159,6 +161,26 @@ class Journal:
             **_tokens(reply),
             latency_seconds=reply.latency_seconds,
             first_token_seconds=reply.first_token_seconds,
+        )
+
+    def _query(
+        self, key: AttemptKey, number: int, receipt: ToolReceipt, calls: Mapping[str, ToolCall]
+    ) -> QueryRecord:
+        return QueryRecord(
+            **self._place(key),
+            number=number,
+            is_answered=receipt.ok,
+            sql=_statement(calls.get(receipt.call_id)),
+        )
+
+    def _note(self, key: AttemptKey, change: FileChange) -> NoteRecord:
+        return NoteRecord(
+            **self._place(key),
+            path=change.path,
+            file_version=change.version,
+            size=len(change.content.encode()),
+            if_then_statements=if_then_statements(change.content),
+            text=change.content,
         )
 
     def _failure(self, key: AttemptKey, event: Failed | Interrupted) -> FailureRecord:

@@ -4,7 +4,6 @@ import polars as pl
 
 from campaigns.analysis.evidence import CASH_STEP, Evidence
 from campaigns.analysis.exact import cents
-from campaigns.analysis.identity import identities
 from campaigns.analysis.outlays import outlays
 from campaigns.analysis.profiles import profiles
 from campaigns.analysis.study import ACCOUNTED, Study
@@ -123,12 +122,6 @@ def _marketing(evidence: Evidence) -> dict[tuple[str, int], int]:
 
 
 def _identities(study: Study) -> Table:
-    checks = [
-        (each, check)
-        for each in study.evidence
-        if each.measured >= ACCOUNTED
-        for check in identities(each.outcomes, each.sums)
-    ]
     return table(
         "identities",
         "Accounting identity",
@@ -147,7 +140,7 @@ def _identities(study: Study) -> Table:
         },
         (
             {
-                "campaign": each.campaign,
+                "campaign": campaign,
                 "run_id": check.run_id,
                 "seat": check.seat,
                 "candidate": check.candidate,
@@ -156,6 +149,6 @@ def _identities(study: Study) -> Table:
                 "net_outlays_gap_cents": check.net_outlays_gap,
                 "closes": check.closes,
             }
-            for each, check in checks
+            for campaign, check in study.identities
         ),
     )

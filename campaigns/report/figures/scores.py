@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -23,6 +23,8 @@ from campaigns.report.drawing import (
 )
 from campaigns.report.figures.setting import Setting
 from campaigns.report.palette import GAIN, INK, LOSS, MUTED, PAPER
+
+_MOST_PAIRS: Final = 24
 
 
 def score_figures(setting: Setting) -> Iterator[Figure]:
@@ -142,29 +144,65 @@ def _plane(setting: Setting) -> Figure:
     )
 
 
+_BESIDE: Final = ((7, 0, "left"), (-7, 0, "right"), (0, 9, "center"), (0, -9, "center"))
+"""Where a label may stand: points to the right and up from its mark, and its alignment."""
+
+
 def _name_points(figure: Drawing, axes: Axes, setting: Setting) -> None:
-    """Labels beside the points, moved down where two would overlap."""
+    """Labels beside the points, each where it covers no mark and no other label if there is such a
+    place.
+    """
     figure.draw_without_rendering()
-    points = 72 / figure.dpi
-    taken: list[tuple[float, float]] = []
-    for each in sorted(setting.entrants, key=lambda each: -each["market_cents"]):
+    places = {
+        each["entrant"]: axes.transData.transform((each["private_cents"], each["market_cents"]))
+        * (72 / figure.dpi)
+        for each in setting.entrants
+    }
+    right = axes.bbox.x1 * 72 / figure.dpi
+    taken = [(x - 4, x + 4, y - 4, y + 4) for x, y in places.values()]
+    for each in setting.entrants:
         look = setting.looks[each["entrant"]]
-        place = axes.transData.transform((each["private_cents"], each["market_cents"]))
-        x, y = place[0] * points, place[1] * points
-        level = y + 5
-        while any(abs(level - other) < 9.5 and abs(x - across) < 90 for across, other in taken):
-            level -= 1
-        taken.append((x, level))
-        left = place[0] > axes.bbox.x0 + 0.8 * axes.bbox.width
+        x, y = places[each["entrant"]]
+        boxes = [
+            (_label_box(x + across, y + up, align, look.label), (across, up, align))
+            for across, up, align in (*_BESIDE, *((a, b * 1.9, c) for a, b, c in _BESIDE[2:]))
+        ]
+        box, (across, up, align) = next(
+            (
+                found
+                for found in boxes
+                if found[0][1] <= right and not any(_overlap(found[0], other) for other in taken)
+            ),
+            boxes[0],
+        )
+        taken.append(box)
         axes.annotate(
             look.label,
             (each["private_cents"], each["market_cents"]),
-            xytext=(-6 if left else 6, level - y),
+            xytext=(across, up),
             textcoords="offset points",
-            ha="right" if left else "left",
+            ha=align,
             va="center",
             fontsize=8,
+            color=look.colour,
+            fontweight="bold",
+            bbox={"facecolor": PAPER, "alpha": 0.75, "linewidth": 0, "pad": 0.4},
+            zorder=5,
         )
+
+
+_Box: TypeAlias = tuple[float, float, float, float]
+
+
+def _label_box(x: float, y: float, align: str, text: str) -> _Box:
+    """Left, right, bottom and top of a label, in points."""
+    width = 5.4 * len(text)
+    left = x - width * {"left": 0, "right": 1, "center": 0.5}[align]
+    return left, left + width, y - 4.5, y + 4.5
+
+
+def _overlap(one: _Box, two: _Box) -> bool:
+    return one[0] < two[1] and two[0] < one[1] and one[2] < two[3] and two[2] < one[3]
 
 
 def _directed(setting: Setting) -> Figure:
@@ -243,7 +281,8 @@ def _stable(setting: Setting) -> Iterator[Figure]:
     if not found:
         return
     contrasts = setting.table("stability_contrasts")
-    shown = [*found[:12], *found[-12:]] if len(found) > 24 else found
+    largest = sorted(found, key=lambda each: -abs(each["mean_cents"]))[:_MOST_PAIRS]
+    shown = [each for each in found if each in largest]
     with style():
         figure = drawing(0.215 * len(shown) + 0.6)
         axes = figure.subplots()
@@ -265,7 +304,7 @@ def _stable(setting: Setting) -> Iterator[Figure]:
                 own, [row] * len(own), s=7, facecolor=PAPER, edgecolor=INK, lw=0.6, zorder=4
             )
         money_axis(axes)
-    left_out = f" The 24 largest of {len(found)} are shown." if len(found) > 24 else ""
+    left_out = f" The {len(shown)} largest of {len(found)}." if len(shown) < len(found) else ""
     yield finished(
         "stable_pairs",
         "Stable directed externalities",

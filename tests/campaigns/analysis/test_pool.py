@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,20 @@ def test_a_block_that_lacks_a_run_is_left_out_and_named() -> None:
     assert "Stability leaves out again s5 R2." in found.notices()
     assert "again: 1 of 6 runs are missing: again-s5-r2-without-bob." in found.notices()
     assert not found.is_complete
+
+
+def test_accounts_that_do_not_close_are_named() -> None:
+    whole = main()
+    wrong = [
+        msgspec.structs.replace(each, revenue_cents=each.revenue_cents + 1)
+        if (each.run_id, each.seat) == ("main-s5-without-ada", 2)
+        else each
+        for each in whole.outcomes
+    ]
+    found = study([replace(whole, outcomes=tuple(wrong))])
+    assert found.notices() == [
+        "main: the accounts of seat 2 in run main-s5-without-ada do not close."
+    ]
 
 
 def test_blocks_of_different_baselines_are_not_compared() -> None:

@@ -2,16 +2,20 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from campaigns.analysis.statements import if_then_statements
 from campaigns.records import CompanyDayRecord
+from engine.decision import CompanyDecision
 from orchestrator.records import StoreSource
-from orchestrator.store import open_store
+from orchestrator.session.events import Answered, Event, ToolReceipt, decode_event
+from orchestrator.store import RunKey, SessionStore, open_store
 from tests.orchestrator.cli.commands import ceo_arena, is_plain
 from tests.orchestrator.cli.played import campaign_data, play_campaign, poor_scenario
-from tests.orchestrator.cli.rehearsed import NAME, make_store
+from tests.orchestrator.cli.rehearsed import NAME, PLAYED, make_store
 
 Capture = pytest.CaptureFixture[str]
 
@@ -163,6 +167,57 @@ class TestAnalyze:
         answer = ceo_arena(capsys, "analyze", "--store", played / "one", "--out", barred / "below")
         assert answer.code == 3
         assert str(barred) in answer.err
+
+
+class TestConduct:
+    def test_behaviour_and_workload_agree_with_the_journal(
+        self, capsys: Capture, tmp_path: Path
+    ) -> None:
+        location = make_store(tmp_path)
+        ceo_arena(capsys, "analyze", NAME, "--store", location, "--out", tmp_path / "out")
+        events: dict[str, list[Event]] = {"writer": [], "buyer": []}
+        decisions: dict[str, list[CompanyDecision]] = {"writer": [], "buyer": [], "rival": []}
+        with open_store(str(location)) as store:
+            run = store.run(RunKey(NAME, PLAYED))
+            sessions, lineup = SessionStore(run), ("writer", "rival", "buyer")
+            for key in sessions.attempts():
+                events[lineup[key.seat - 1]] += map(decode_event, sessions.events(key))
+            for window in run.company_windows():
+                assert window.decision is not None
+                decisions[window.candidate].append(window.decision)
+        behaviour = {row["candidate"]: row for row in rows_of(tmp_path / "out", "behaviour")}
+        workload = {row["candidate"]: row for row in rows_of(tmp_path / "out", "workload")}
+        for name, own in events.items():
+            receipts = [event for event in own if isinstance(event, ToolReceipt)]
+            replies = [event.reply for event in own if isinstance(event, Answered)]
+            written = [each.file_change for each in receipts if each.file_change is not None]
+            assert behaviour[name]["queries"] == sum(
+                receipt.name == "query_company" for receipt in receipts
+            )
+            assert behaviour[name]["notes"] == len(written)
+            assert behaviour[name]["if_then_statements"] == sum(
+                if_then_statements(change.content) for change in written
+            )
+            assert workload[name]["replies"] == len(replies)
+            assert workload[name]["tool_calls"] == sum(len(each.tool_calls) for each in replies)
+            assert workload[name]["output_tokens"] == sum(
+                each.usage.output_tokens for each in replies if each.usage is not None
+            )
+        for name, sealed in decisions.items():
+            budgets = sum(
+                len(by_channel) for each in sealed for by_channel in each.marketing.values()
+            )
+            assert behaviour[name]["windows"] == len(sealed) == 2
+            assert behaviour[name]["marketing_settings_per_window"] == budgets / 2
+            assert behaviour[name]["bid_settings_per_window"] == (
+                sum(len(each.bids) for each in sealed) / 2
+            )
+        assert behaviour["writer"]["notes"] > 0
+        assert behaviour["buyer"]["queries"] > 0
+
+
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    return pl.read_parquet(folder / f"{table}.parquet").to_dicts()
 
 
 class TestReport:
