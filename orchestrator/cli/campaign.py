@@ -8,9 +8,11 @@ import typer
 from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
+    AddressOption,
     Column,
     DaysOption,
     FaultsOption,
+    HostsOption,
     JsonOption,
     NameArgument,
     StoreOption,
@@ -33,24 +35,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _LOOK_SECONDS: Final = 1.0
-
-HostsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--hosts",
-        min=1,
-        help="How many host processes play the runs.",
-        show_default="one for each processor",
-    ),
-]
-AddressOption = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        help="A Ray cluster to run on, host:port or auto.",
-        show_default="a private Ray on this machine",
-    ),
-]
 
 
 @app.command()

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.campaign import AddressOption
-from orchestrator.cli.output import DEFAULT_STORE, JsonOption, StoreOption, print_json
+from orchestrator.cli.output import (
+    DEFAULT_STORE,
+    AddressOption,
+    JsonOption,
+    StoreOption,
+    print_json,
+)
 from orchestrator.cli.tables import print_table
 
 if TYPE_CHECKING:

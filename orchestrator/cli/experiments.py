@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from manifests.errors import ArenaError
-from orchestrator.cli.campaign import AddressOption, HostsOption
 from orchestrator.cli.output import (
     DEFAULT_STORE,
     INCOMPLETE,
+    AddressOption,
     Column,
     DaysOption,
+    HostsOption,
     JsonOption,
     NameArgument,
     StoreOption,

@@ -49,6 +49,23 @@ NameArgument = Annotated[
     typer.Argument(metavar="NAME", help="The campaign.", show_default="the store's only one"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+HostsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--hosts",
+        min=1,
+        help="How many host processes play the runs.",
+        show_default="one for each processor",
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="A Ray cluster to run on, host:port or auto.",
+        show_default="a private Ray on this machine",
+    ),
+]
 FaultsOption = Annotated[
     Path | None,
     typer.Option(
