@@ -4,6 +4,7 @@ Every block is what its first event says, with the fragments that follow joined 
 unknown fields, known and unknown kinds of blocks alike. Nothing that came is left out.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -44,6 +45,8 @@ _THINKING: Final = frozenset({b'"thinking"', b'"redacted_thinking"'})
 _CALL: Final = b'"tool_use"'
 _TEXT: Final = b'"text"'
 _NO_INPUT: Final = b"{}"
+# A text of white space alone, or none at all, as it stands in JSON.
+_BLANK: Final = re.compile(rb'"text":"(?: |\\[nrt])*"')
 
 _RawObject = Mapping[str, msgspec.Raw]
 
@@ -251,12 +254,12 @@ class _Block:
 def returned(native: str) -> bytes | None:
     """A stored reply as the service takes it back; None when nothing was said.
 
-    It stays as it stands, except that the service refuses the empty texts that it sends.
+    It stays as it stands, except that the service refuses the blank texts that it sends.
     """
     text = native.encode()
-    if b'"text":""' not in text:
+    if _BLANK.search(text) is None:
         return None if text == b"[]" else text
-    kept = [bytes(block) for block in elements(text) if not _is_empty_text(block)]
+    kept = [bytes(block) for block in elements(text) if not _is_blank(block)]
     return array_text(kept) if kept else None
 
 
@@ -283,9 +286,9 @@ def _tokens(holder: Mapping[str, Any], key: str) -> int | None:
     return value if valid else None
 
 
-def _is_empty_text(block: msgspec.Raw) -> bool:
+def _is_blank(block: msgspec.Raw) -> bool:
     fields = members(block)
-    return member(fields, "type") == _TEXT and member(fields, "text") == b'""'
+    return member(fields, "type") == _TEXT and not _string(member(fields, "text")).strip()
 
 
 def _index(data: _RawObject, otherwise: int) -> int:

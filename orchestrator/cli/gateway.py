@@ -49,6 +49,8 @@ def gateway(
 ) -> None:
     """Run the rehearsal gateway: scripted agents that play the models, until ctrl-C.
 
+    It speaks Chat Completions, Responses and Messages, as strictly as real
+    services do.
     Prints, on standard output, the two lines that let a campaign find it.
     `launch` starts a gateway of its own when none is named; this one is for
     a Ray cluster, for several campaigns, and for looking at what is counted.

@@ -16,13 +16,13 @@ class GatewayOptions(BaseModel):
 
     `reply_delay_seconds` pass between a request and the first byte of its reply, `stream_seconds`
     between the first and the last chunk of a stream. `chunks_per_reply` is into how many pieces a
-    streamed reply is cut; a reply with fewer characters is filled up with empty pieces, as some
-    services send them. `output_tokens` is the most that one reply may hold, with exceptions by
-    model id; `context_tokens` bounds a conversation together with its reply. A request needs a
-    key, any key unless `api_key` is given; without `needs_key` it may come without. `signing_key`
-    seals reasoning: gateways with equal keys accept each other's. `ledger` names a file to which
-    every request and every complete reply is appended; a gateway that finds it goes on counting
-    where the last one ended. `faults` are met on purpose.
+    streamed reply is cut; over Chat Completions, a reply with fewer characters is filled up with
+    empty pieces, as some services send them. `output_tokens` is the most that one reply may hold,
+    with exceptions by model id; `context_tokens` bounds a conversation together with its reply. A
+    request needs a key, any key unless `api_key` is given; without `needs_key` it may come without.
+    `signing_key` seals reasoning: gateways with equal keys accept each other's. `ledger` names a
+    file to which every request and every complete reply is appended; a gateway that finds it goes
+    on counting where the last one ended. `faults` are met on purpose.
     """
 
     model_config = ConfigDict(

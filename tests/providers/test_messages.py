@@ -220,11 +220,13 @@ def test_thinking_alone_is_told() -> None:
 
 
 def test_a_reply_that_says_nothing_is_not_sent_back() -> None:
-    """The service ends so now and then, and refuses its own empty message (and empty texts)."""
+    """The service ends so now and then, and refuses its own empty message (and blank texts)."""
     turns = returned("[]")
     assert [turn["role"] for turn in turns] == ["user"]
     assert [block["text"] for block in turns[0]["content"]] == ["Go.", "On."]
-    assert len(returned('[{"type":"text","text":""}]')) == 1
+    for blank in ("", " ", "\\n\\n", "\\t \\r"):
+        assert len(returned(f'[{{"type":"text","text":"{blank}"}}]')) == 1
+    assert len(returned('[{"type":"text","text":"\\n."}]')) == 3
     kept = returned('[{"type":"thinking","thinking":"","signature":"s"},{"type":"text","text":""}]')
     assert kept[1]["content"] == [{"type": "thinking", "thinking": "", "signature": "s"}]
     quoted = '[{"type":"tool_use","id":"t","name":"look","input":{"type":"x","text":""}}]'

@@ -93,8 +93,8 @@ def _check_content(message: Message, position: int) -> None:
     if not blocks:
         raise bad_request(f"messages.{position}: all messages must have non-empty content")
     for block in blocks:
-        if isinstance(block, TextBlock) and not block.text:
-            raise bad_request("messages: text content blocks must be non-empty")
+        if isinstance(block, TextBlock) and not block.text.strip():
+            raise bad_request("messages: text content blocks must contain non-whitespace text")
     if isinstance(blocks[-1], ThinkingBlock | RedactedThinkingBlock):
         raise bad_request(
             f"messages.{position}: The final block in an assistant message cannot be `thinking`."

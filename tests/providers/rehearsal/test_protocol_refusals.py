@@ -51,7 +51,7 @@ WRONG_MESSAGES: list[tuple[Wire, int, str]] = [
     ({"stop_sequences": ["x"]}, 400, "not supported with this model"),
     ({"messages": []}, 400, "length >= 1"),
     ({"messages": [{"role": "assistant", "content": "x"}]}, 400, "prefill"),
-    ({"messages": [{"role": "user", "content": ""}]}, 400, "must be non-empty"),
+    ({"messages": [{"role": "user", "content": ""}]}, 400, "non-whitespace text"),
     (
         {
             "messages": [
