@@ -19,6 +19,7 @@ from engine.policies.base import make_policy
 from engine.score import score_cents
 from engine.settle import initial_state, settle_window
 from engine.streams import Streams
+from manifests.errors import StoreError
 from orchestrator.binding import scenario_of
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
@@ -68,10 +69,13 @@ class Evidence(NamedTuple):
 class Place:
     """A campaign file, a store, and a short temporary directory of its own for Ray."""
 
-    def __init__(self, directory: Path, short: str, text: str, days: int) -> None:
+    def __init__(
+        self, directory: Path, short: str, text: str, days: int, location: str | None
+    ) -> None:
         self.file = directory / "trial.toml"
         self.file.write_text(text.format(days=days), encoding="utf-8")
         self.store = directory / "store"
+        self.location = location or str(self.store)
         self.temporary = short
 
     def start(
@@ -79,7 +83,7 @@ class Place:
     ) -> "subprocess.Popen[str]":
         """A command at work, in a process group of its own; `launch` and others get the store."""
         return subprocess.Popen(
-            [*COMMAND, *arguments, "--store", str(self.store)],
+            [*COMMAND, *arguments, "--store", self.location],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -99,7 +103,7 @@ class Place:
         return self.start("launch", str(self.file), *options)
 
     def progress(self) -> CampaignProgress:
-        with open_store(str(self.store)) as store:
+        with open_store(self.location) as store:
             return ProgressReader(store, CAMPAIGN).read()
 
     def wait_for_windows(self, number: int) -> None:
@@ -107,7 +111,7 @@ class Place:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self.campaign_exists():
             time.sleep(_LOOK_SECONDS)
-        with open_store(str(self.store)) as store:
+        with open_store(self.location) as store:
             reader = ProgressReader(store, CAMPAIGN)
             while reader.read().windows < number:
                 assert time.monotonic() < deadline, "it never came to that"
@@ -115,7 +119,7 @@ class Place:
 
     def evidence(self) -> dict[str, Evidence]:
         """What every run left in the store."""
-        with open_store(str(self.store)) as store:
+        with open_store(self.location) as store:
             return evidence_in(store)
 
     def owners(self) -> set[int]:
@@ -127,17 +131,22 @@ class Place:
         }
 
     def campaign_exists(self) -> bool:
-        if not (self.store / "catalogue.db").exists():
+        try:
+            with open_store(self.location) as store:
+                return bool(store.catalogue.campaigns())
+        except StoreError:
             return False
-        with open_store(str(self.store)) as store:
-            return bool(store.catalogue.campaigns())
 
 
 @contextmanager
-def place(directory: Path, text: str = MATRIX, days: int = 21) -> Iterator[Place]:
-    """A place for a campaign; whatever it leaves of Ray is removed."""
+def place(
+    directory: Path, text: str = MATRIX, days: int = 21, location: str | None = None
+) -> Iterator[Place]:
+    """A place for a campaign, with a store in its directory unless it is elsewhere; whatever it
+    leaves of Ray is removed.
+    """
     with tempfile.TemporaryDirectory(prefix="a", dir="/tmp", ignore_cleanup_errors=True) as short:
-        yield Place(directory, short, text, days)
+        yield Place(directory, short, text, days, location)
 
 
 def evidence_in(store: Store) -> dict[str, Evidence]:

@@ -5,15 +5,21 @@ and `schema.metadata` together.
 """
 
 from pathlib import Path
+from threading import Lock
+from typing import Final
 
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect, select
 
 from manifests.errors import StoreError
-from orchestrator.store.connection import CommitPoint, Database
-from orchestrator.store.schema import REVISION
+from orchestrator.owners import has_ended
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
+from orchestrator.store.schema import REVISION, campaign_leases, run_leases
+
+_ALEMBIC: Final = Lock()
+"""Alembic keeps what it works on in globals; a host opens databases in several threads."""
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -30,7 +36,8 @@ def upgrade(database: Database, found: str | None) -> None:
     """Migrate a database from the revision `found` to the present one.
 
     Raises:
-        StoreError: this version does not know the revision, because a newer one wrote the database.
+        StoreError: this version does not know the revision, because a newer one wrote the database;
+            somebody works with the older tables; or the database cannot be written.
     """
     known = [
         script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()
@@ -41,5 +48,24 @@ def upgrade(database: Database, found: str | None) -> None:
             f"this version knows revisions up to {REVISION}.",
             "Install the ceo-arena that wrote it, or a later one, or name another store.",
         )
-    with database.write(CommitPoint.UPGRADE_DATABASE) as connection:
+    with _ALEMBIC, database.write(CommitPoint.UPGRADE_DATABASE) as connection:
+        # Of several that begin at once one migrates; the others find nothing left to do.
+        _check_nobody_uses(connection, database.place)
         command.upgrade(configuration(connection), "head")
+
+
+def _check_nobody_uses(connection: Connection, place: object) -> None:
+    """Raise StoreError while an owner that may live works with the tables as they were."""
+    for leases in (campaign_leases, run_leases):
+        if not inspect(connection).has_table(leases.name):
+            continue
+        left = leases.c.expires_at - DatabaseNow()
+        for owner, milliseconds in connection.execute(
+            select(leases.c.owner, left).where(leases.c.owner.is_not(None), left > 0)
+        ):
+            if not has_ended(owner):
+                raise StoreError(
+                    f"{place} was written by an older version, with which {owner} still works "
+                    f"for another {milliseconds / 1000:.1f} seconds.",
+                    "Let it finish, or stop it, before this version changes the tables.",
+                )
