@@ -18,6 +18,7 @@ from orchestrator.session import sql
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.books import Books
 from orchestrator.session.briefing import briefing
+from orchestrator.session.desk import Desk
 from orchestrator.session.events import (
     Answered,
     Event,
@@ -129,7 +130,7 @@ class ModelCeo:
         lease: Lease,
         workers: QueryWorkers,
         threads: Threads,
-        books: Callable[[Window], Books],
+        desk: Desk,
         recovery: Recovery,
     ) -> None:
         self.identity = seat.identity
@@ -139,7 +140,7 @@ class ModelCeo:
         self._lease = lease
         self._workers = workers
         self._threads = threads
-        self._books = books
+        self._desk = desk
         self._recovery = recovery
         self._open: Session | None = None
         self._key: AttemptKey | None = None
@@ -153,7 +154,7 @@ class ModelCeo:
         Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
         """
         loop = asyncio.get_running_loop()
-        books = await loop.run_in_executor(self._threads.books, self._books, window)
+        books = await loop.run_in_executor(self._threads.books, self._desk.books, window)
         while True:
             status, reason, state = await self._attempt(window, books)
             if status not in FAILED:
@@ -204,7 +205,7 @@ class ModelCeo:
             StoredJournal(self._store, self._lease, key),
             self._seat.provider,
             self._seat.gate(window.stopping),
-            lambda state: self._context(window, state, books),
+            lambda state: self._context(window, state),
             SystemClock(),
             random.random,
             window.stopping,
@@ -239,11 +240,16 @@ class ModelCeo:
             return {}
         return {self._key: _milliseconds(self._open)}
 
-    def _context(self, window: Window, state: SessionState, books: Books) -> ToolContext:
+    def _context(self, window: Window, state: SessionState) -> ToolContext:
         def query(
             statement: str, parameters: Parameters | None, rows: int | None
         ) -> QueryResult | QueryRefused:
-            return sql.query(self._workers, books, statement, parameters, rows)
+            try:
+                books = self._desk.books(window)
+                return sql.query(self._workers, books, statement, parameters, rows)
+            except StoreError:
+                books = self._desk.made_again(window)
+                return sql.query(self._workers, books, statement, parameters, rows)
 
         return ToolContext(
             self._scenario,

@@ -11,7 +11,7 @@ from typing import Final
 from engine.boundary import Boundary
 from engine.records import ActionReceipt
 from engine.scenario import Scenario
-from manifests.errors import IntegrityError
+from manifests.errors import IntegrityError, StoreError
 from orchestrator.ceos import Window
 from orchestrator.scratch import Scratch
 from orchestrator.session.books import Books
@@ -44,6 +44,24 @@ class Desk:
         May be called from many threads. Blocks for as long as reading the run's past takes when
         books are missing. Raises StoreError and IntegrityError.
         """
+        try:
+            return self._opened(window)
+        except StoreError:
+            return self.made_again(window)
+
+    def made_again(self, window: Window) -> Books:
+        """The same as `books`, from the run's records, for a file that cannot be used: somebody
+        may have cleared the place for such files.
+        """
+        self._books.pop(window.observation.seat, None)
+        return self._opened(window)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._books.clear()
+        self._folder.close()
+
+    def _opened(self, window: Window) -> Books:
         seat, version = window.observation.seat, window.state.version
         with self._making:
             if not self._follows(seat, version):
@@ -51,11 +69,6 @@ class Desk:
         books = self._books[seat]
         books.open_window(window.observation, window.receipts)
         return books
-
-    def close(self) -> None:
-        """Remove the files."""
-        self._books.clear()
-        self._folder.close()
 
     def _follows(self, seat: int, version: int) -> bool:
         books = self._books.get(seat)

@@ -168,7 +168,7 @@ class RunModels:
             self._lease,
             services.workers,
             services.threads,
-            self._desk.books,
+            self._desk,
             self._recovery,
         )
         self._ceos.append(ceo)

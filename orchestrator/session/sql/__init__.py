@@ -43,6 +43,8 @@ _BACKSTOP_SECONDS: Final = 30.0
 """Wall-clock time after which the process of a query is killed. A query ends by its instructions
 or by its processor time long before, unless a single instruction does not end."""
 
+_REMEDY: Final = "Check the place of temporary files; with the run resumed they are made again."
+
 _WORKER: Final = Path(__file__).with_name("worker.py")
 
 _ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -199,7 +201,7 @@ def query(
         }
     )
     if reply["kind"] == "fault":
-        raise StoreError(f"Cannot read the books {reply['text']}", "They can be made again.")
+        raise StoreError(f"Cannot read the books {reply['text']}.", _REMEDY)
     if reply["kind"] == "refused":
         return QueryRefused(reply["text"], reply["limit"])
     return QueryResult(reply["text"], reply["row_count"], reply["cut"])

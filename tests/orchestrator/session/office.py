@@ -61,7 +61,7 @@ class Office:
             self.lease,
             self.workers,
             Threads(QUERIES, BOOKS),
-            self.desk.books,
+            self.desk,
             Recovery(self.run, self.policy),
         )
 

@@ -1,6 +1,7 @@
 """A model in a seat of a stored run: its windows, its files from week to week, its recovery."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from manifests.errors import IntegrityError
 from orchestrator.ceos import Closed
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session import ceo, loop
+from orchestrator.session.books import Books
 from orchestrator.session.events import decode_event
 from orchestrator.session.tools.registry import run_tool
 from orchestrator.store import AttemptKey, SessionStore
@@ -192,6 +194,32 @@ def test_books_that_are_lost_are_made_again_with_the_same_briefing(office: Offic
     assert later.briefing() == briefing
     days = json.loads(receipts(later, AttemptKey(2, SEAT, 0))[1].text)["rows"]
     assert days == [[14]]
+
+
+def test_books_that_somebody_removes_are_made_again_for_the_next_query(office: Office) -> None:
+    office.decide(reply(SEAL))
+    office.settle(0)
+    books = office.desk.books(office.window())
+    remove(books)
+    history = call("query_company", sql="SELECT count(*) FROM daily_cashflow")
+    assert office.decide(reply(history), reply(SEAL)).status is CompanyWindowStatus.SEALED
+    assert json.loads(receipts(office, AttemptKey(1, SEAT, 0))[0].text)["rows"] == [[7]]
+
+
+def test_books_that_somebody_removes_are_made_again_for_the_next_window(office: Office) -> None:
+    office.decide(reply(SEAL))
+    office.settle(0)
+    remove(office.desk.books(office.window()))
+    office.decide(reply(SEAL))
+    office.settle(1)
+    history = call("query_company", sql="SELECT count(*) FROM daily_cashflow")
+    assert office.decide(reply(history), reply(SEAL)).status is CompanyWindowStatus.SEALED
+    assert json.loads(receipts(office, AttemptKey(2, SEAT, 0))[0].text)["rows"] == [[14]]
+
+
+def remove(books: Books) -> None:
+    """What a cleaner of temporary files does."""
+    shutil.rmtree(books.path.parent)
 
 
 class Gone(Exception):
