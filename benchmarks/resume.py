@@ -6,7 +6,7 @@
 Two campaigns differ only in how far they are: in one every run stands at its third boundary, in the
 other before its last window. For each a new process opens the store and brings every run to where
 all of its companies decide: the lease taken, the boundary read, and for every company what its
-model is told and the desk at which it queries. Prints one JSON object: the median of several cold
+model is told. Prints one JSON object: the median of several cold
 starts in seconds, `seconds_early` and `seconds_late`. Ray and models are left out, because
 neither depends on how far a run is.
 """
@@ -163,7 +163,7 @@ def _begin(store: Store, row: RunRow) -> Desk:
     view = Boundary(scenario, found.state, found.elapsed)
     for seat in sorted(seats):
         receipts = found.receipts.get(seat, ())
-        desk.books(Window(view.observe(seat), found.state, receipts, lambda: False))
+        desk.preceding(Window(view.observe(seat), found.state, receipts, lambda: False))
     return desk
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 
+from engine.records import CompanyDay
 from engine.scenario import Scenario
 from manifests.errors import IntegrityError, StoreError
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session import sql
 from orchestrator.session.allowance import Allowance
-from orchestrator.session.books import Books
 from orchestrator.session.briefing import briefing
 from orchestrator.session.desk import Desk
 from orchestrator.session.events import (
@@ -154,9 +154,9 @@ class ModelCeo:
         Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
         """
         loop = asyncio.get_running_loop()
-        books = await loop.run_in_executor(self._threads.books, self._desk.books, window)
+        preceding = await loop.run_in_executor(self._threads.books, self._desk.preceding, window)
         while True:
-            status, reason, state = await self._attempt(window, books)
+            status, reason, state = await self._attempt(window, preceding)
             if status not in FAILED:
                 return self._closed(window, status, reason, state)
             verdict = await asyncio.to_thread(
@@ -170,7 +170,7 @@ class ModelCeo:
                 return Closed(status, None, reason)
 
     async def _attempt(
-        self, window: Window, books: Books
+        self, window: Window, preceding: Sequence[CompanyDay]
     ) -> tuple[CompanyWindowStatus, str, SessionState]:
         """Hold the session of the present attempt; how it stands then, why, and its state."""
         version, seat = window.state.version, self._seat.seat
@@ -189,7 +189,7 @@ class ModelCeo:
             briefing(
                 window.observation,
                 window.receipts,
-                books.preceding,
+                preceding,
                 self._seat.allowance,
                 None if memory is None else memory[0],
                 used,

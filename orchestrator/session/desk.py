@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 
 from engine.boundary import Boundary
-from engine.records import ActionReceipt
+from engine.records import ActionReceipt, CompanyDay
 from engine.scenario import Scenario
 from manifests.errors import IntegrityError, StoreError
 from orchestrator.ceos import Window
@@ -36,7 +36,23 @@ class Desk:
         self._scenario = scenario
         self._seats = seats
         self._books: dict[int, Books] = {}
+        self._before: tuple[int, Boundary] | None = None
         self._making = Lock()
+
+    def preceding(self, window: Window) -> Sequence[CompanyDay]:
+        """The company's days of the window before the last elapsed one; empty when there is none.
+
+        Books that are there are brought to this boundary. Missing ones are left to the first query:
+        making them takes the longer the further the run is, and a run must be soon at work again.
+        Raises StoreError and IntegrityError.
+        """
+        seat, version = window.observation.seat, window.state.version
+        with self._making:
+            there = version == 0 or self._follows(seat, version)
+            before = None if there or version == 1 else self._boundary_before(version)
+        if there:
+            return self.books(window).preceding
+        return () if before is None else before.observe(seat).elapsed
 
     def books(self, window: Window) -> Books:
         """The books of the window's company, open at this boundary.
@@ -69,6 +85,18 @@ class Desk:
         books = self._books[seat]
         books.open_window(window.observation, window.receipts)
         return books
+
+    def _boundary_before(self, version: int) -> Boundary:
+        """The boundary before a world version, read once for all companies."""
+        if self._before is None or self._before[0] != version:
+            found = self._run.boundary(version - 1)
+            if found is None:
+                raise IntegrityError(
+                    f"The {self._run.key} lacks the world at version {version - 1}.",
+                    "Put back the database that belongs to the run.",
+                )
+            self._before = version, Boundary(self._scenario, found.state, found.elapsed)
+        return self._before[1]
 
     def _follows(self, seat: int, version: int) -> bool:
         books = self._books.get(seat)

@@ -317,20 +317,28 @@ class RunStore:
         if held is None:
             return None
         with held.database.read() as connection:
-            version = connection.scalars(
-                select(run_states.c.world_version).where(run_states.c.run == held.run)
-            ).one()
-            stored = reading.read_checkpoints(
-                connection, held.run, max(version - 1, 0), version + 1
-            )
-            if not stored:
-                return None
-            before, last = stored[0], stored[-1]
-            elapsed = reading.read_day_records(connection, held.run, before.day + 1, last.day + 1)
-            led_here = reading.read_receipts(connection, held.run, version - 1, version)
+            reached = select(run_states.c.world_version).where(run_states.c.run == held.run)
+            return self._boundary(connection, held, connection.scalars(reached).one())
+
+    @repeated
+    def boundary(self, version: int) -> Checkpoint | None:
+        """The boundary at a world version, or None when it is not stored; errors as `latest`."""
+        held = self.held()
+        if held is None:
+            return None
+        with held.database.read() as connection:
+            return self._boundary(connection, held, version)
+
+    def _boundary(self, connection: Connection, held: HeldRun, version: int) -> Checkpoint | None:
+        first = max(version - 1, 0)
+        stored = reading.read_checkpoints(connection, held.run, first, version + 1)
+        if not stored or stored[-1].version != version:
+            return None
+        before, last = stored[0], stored[-1]
+        elapsed = reading.read_day_records(connection, held.run, before.day + 1, last.day + 1)
         receipts: dict[int, list[ActionReceipt]] = {}
-        for stored_receipt in led_here:
-            receipts.setdefault(stored_receipt.seat, []).append(stored_receipt.receipt)
+        for led_here in reading.read_receipts(connection, held.run, version - 1, version):
+            receipts.setdefault(led_here.seat, []).append(led_here.receipt)
         return Checkpoint(last.version, last.day, last.world(), elapsed, receipts)
 
     @repeated
