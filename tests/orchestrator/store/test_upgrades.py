@@ -24,6 +24,12 @@ OLD = Path(__file__).parents[2] / "data" / "store-0002.zip"
 """A campaign of `samples` at revision 0002, whose first run stands at its second boundary and has
 a session of three events. It was written by the code of that revision."""
 
+# Journals may be encoded anew.
+SETTLED = (
+    *("campaigns", "runs", "acts", "campaign_controls", "run_states", "run_leases"),
+    *("checkpoints", "company_windows", "receipts", "days", "company_days", "company_exits"),
+)
+
 KEY = AttemptKey(0, 1, 0)
 
 
@@ -72,17 +78,17 @@ def test_everything_in_it_is_there_and_goes_on(old: Path) -> None:
     assert (revision(old), revision(old, of_run=True)) == (REVISION, REVISION)
 
 
-def test_no_row_changes_by_it(old: Path) -> None:
+def test_nothing_that_was_settled_changes_by_it(old: Path) -> None:
     files = [old / "catalogue.db", run_path(old, samples.KEY)]
     before = [rows(path) for path in files]
     with open_store(str(old)) as store:
         store.run(samples.KEY).status()
     for path, earlier in zip(files, before, strict=True):
         later = rows(path)
-        for table, content in earlier.items():
+        for table in SETTLED:
+            content = earlier[table]
             width = len(content[0]) if content else 0  # type: ignore[arg-type]
-            if table != "alembic_version":
-                assert [row[:width] for row in later[table]] == content  # type: ignore[index]
+            assert [row[:width] for row in later[table]] == content  # type: ignore[index]
 
 
 def test_of_many_that_open_it_at_once_one_migrates(old: Path) -> None:
