@@ -40,7 +40,9 @@ class Fault(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        # Both may repeat what somebody has made up, which must not reach a terminal as it is.
+        told = f"{self.place}: {self.message}"
+        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in told)
 
 
 def is_safe_name(name: str) -> bool:
@@ -99,8 +101,6 @@ def new_container(path: Path) -> Iterator[Target]:
                     target = _ArchiveTarget(file, path.absolute().parent)
                     yield target
                     target.finish()
-                    file.flush()
-                    os.fsync(file.fileno())
             else:
                 beginning.mkdir()
                 yield _DirectoryTarget(beginning)
@@ -147,10 +147,10 @@ class _DirectoryTarget(Target):
         _check(name)
         path = self._directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Hundreds of files are not forced to the disk one by one: what a loss of power takes can be
+        # exported again, and `verify` tells.
         with path.open("xb") as file:
             file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
 
 
 class _ArchiveTarget(Target):

@@ -14,7 +14,8 @@ from manifests.errors import IntegrityError
 
 _Row = TypeVar("_Row")
 
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{16}")
+# The digits behind a point belong to a real number.
+_LONG_INTEGER: Final = re.compile(rb"(?<![.0-9])[0-9]{16,}(?![.0-9eE])")
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -35,7 +36,7 @@ def exact(value: Any) -> Any:
 def row_line(row: msgspec.Struct) -> bytes:
     """A row as a line, its fields in order, its end included. Texts in it are UTF-8."""
     line = _encode(row)
-    if _LONG_NUMBER.search(line):
+    if _LONG_INTEGER.search(line):
         # Rare, and it may be a digest: only then is every value looked at.
         value = msgspec.json.decode(line)
         told = exact(value)

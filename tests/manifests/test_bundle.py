@@ -4,6 +4,7 @@ import io
 import shutil
 import tarfile
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,12 @@ from manifests.bundle import (
     MANIFEST_FILE,
     RESULTS_FILE,
     Bundle,
-    Predicate,
     document,
     faults,
     new_bundle,
 )
 from manifests.errors import InputError, IntegrityError, StoreError
+from manifests.signing import Digests, Size, Subject, sign
 from tests.manifests.bundles import FILES, key, manifest, write
 
 ALL_FILES = [*FILES, MANIFEST_FILE, RESULTS_FILE, ENVELOPE_FILE]
@@ -284,22 +285,28 @@ def test_nothing_is_overwritten(tmp_path: Path, written: Path) -> None:
     assert found(written) == []
 
 
-def test_a_statement_that_contradicts_its_files_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "bundle"
-    predicate = Predicate(
-        written_with={},
-        conversations=False,
-        manifest=manifest().model_dump(mode="json"),
-        results={"a": 1},
+@pytest.mark.parametrize("name", [MANIFEST_FILE, RESULTS_FILE])
+def test_a_statement_that_contradicts_its_files_is_named(directory: Path, name: str) -> None:
+    statement = Bundle.open(directory).statement
+    content = (directory / name).read_bytes().replace(b"small", b"large")
+    (directory / name).write_bytes(content)
+    forged = Subject(
+        name=name,
+        digest=Digests(sha256=sha256(content).hexdigest()),
+        annotations=Size(bytes=len(content)),
     )
+    subjects = [forged if each.name == name else each for each in statement.subject]
+    again = statement.model_copy(update={"subject": tuple(subjects)})
+    (directory / ENVELOPE_FILE).write_bytes(sign(again, [key()]).to_json())
+    assert found(directory)[-1] == f"{name}: it does not say what the statement says"
 
-    class Lying(Predicate):
-        def model_dump(self, **_: object) -> dict[str, object]:
-            return predicate.model_copy(update={"results": {"a": 2}}).model_dump(mode="json")
 
-    with new_bundle(path) as bundle:
-        bundle.seal(Lying(**predicate.model_dump()), [key()])
-    assert found(path) == ["results.json: it does not say what the statement says"]
+def test_what_somebody_made_up_does_not_reach_a_terminal_as_it_is(directory: Path) -> None:
+    statement = Bundle.open(directory).statement
+    made_up = statement.subject[0].model_copy(update={"name": "\x1b[2Jx"})
+    again = statement.model_copy(update={"subject": (*statement.subject, made_up)})
+    (directory / ENVELOPE_FILE).write_bytes(sign(again, [key()]).to_json())
+    assert found(directory) == ["\\x1b[2Jx: this file is missing"]
 
 
 def test_documents_are_deterministic_and_exact() -> None:
