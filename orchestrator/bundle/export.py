@@ -48,7 +48,6 @@ from orchestrator.records.source import StoredRun
 from orchestrator.store import AttemptStore, RunStore, Store, StoredCheckpoint
 
 _Row = TypeVar("_Row", bound=Record)
-_Item = TypeVar("_Item")
 
 _NULL: Final = msgspec.Raw(b"null")
 

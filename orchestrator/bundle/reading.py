@@ -43,6 +43,7 @@ _DECODERS: Final[Mapping[str, msgspec.json.Decoder[Any]]] = {
     for name, row in layout.ROWS.items()
 }
 _PLANNED: Final = msgspec.json.Decoder(PlannedRun, strict=False)
+_MOST_TOLD: Final = 8
 _ACCOUNTS: Final = tuple(
     name
     for name in CompanyDayRecord.__struct_fields__
@@ -222,9 +223,6 @@ def raise_faults(place: str, found: list[Fault]) -> None:
         "\n".join([f"{place} is not as it was exported:", *lines]),
         "Ask for the bundle as it was made, and for the key of whoever signed it.",
     )
-
-
-_MOST_TOLD: Final = 8
 
 
 def _company_window(row: layout.DecisionRow) -> CompanyWindow:

@@ -6,8 +6,11 @@ import tarfile
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from manifests.bundle import (
     ENVELOPE_FILE,
@@ -257,6 +260,18 @@ def test_a_member_that_claims_to_be_huge_is_no_bomb(archive: Path) -> None:
     content[:512] = info.tobuf(tarfile.USTAR_FORMAT)
     archive.write_bytes(content)
     assert found(archive)[0] == "the archive, byte 0: this is not how a file begins"
+
+
+@given(st.binary(max_size=2_000), st.integers(0, 3))
+def test_junk_is_an_answer_and_no_defect(content: bytes, after: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = write(Path(folder) / "bundle.tar")
+        blocks = path.read_bytes()[: 1_024 * after]
+        path.write_bytes(blocks + content)
+        assert found(path)
+        (Path(folder) / "junk").mkdir()
+        (Path(folder) / "junk" / ENVELOPE_FILE).write_bytes(content)
+        assert found(Path(folder) / "junk")
 
 
 @pytest.mark.parametrize("name", ["bundle", "bundle.tar"])

@@ -23,7 +23,7 @@ Change = Callable[[bytes], bytes]
 
 
 def write(
-    store: Path,
+    store: Path | str,
     path: Path,
     environment: Mapping[str, str] | None = None,
     *keys: PrivateKey,

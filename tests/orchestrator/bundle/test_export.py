@@ -25,11 +25,13 @@ from orchestrator.bundle.summary import Results
 from orchestrator.extension import extend
 from orchestrator.records import StoreSource
 from orchestrator.store import RunKey, open_store
+from orchestrator.store.copying import copy_to_server
 from orchestrator.world import StopKind, StopRequest
 from tests.manifests.bundles import key
 from tests.orchestrator.bundle.exported import files_of, found, replayed, signed_again, write
 from tests.orchestrator.cli.played import poor_scenario
 from tests.orchestrator.trial import DAYS, NAME, REFERENCE, WINDOWS, Trial, definition
+from tests.postgresql import Server
 
 RUNS = 8
 OF_REFERENCE = f"runs/{REFERENCE}"
@@ -113,6 +115,16 @@ def test_the_same_state_gives_the_same_bytes(store: Path, tmp_path: Path) -> Non
     other = files_of(write(copied, tmp_path / "other", {"SOME": "environment"}, key(2)))
     this = files_of(one)
     assert {name for name in this | other if this.get(name) != other.get(name)} == {ENVELOPE_FILE}
+
+
+def test_the_store_makes_no_difference(
+    store: Path, bundle: Path, postgresql: Server, tmp_path: Path
+) -> None:
+    database = postgresql.new_database()
+    copy_to_server(str(store), postgresql.url(database))
+    copied = write(postgresql.url(database), tmp_path / "copied")
+    postgresql.drop(database)
+    assert files_of(copied) == files_of(bundle)
 
 
 def test_every_file_has_a_schema_that_it_obeys(bundle: Path) -> None:
