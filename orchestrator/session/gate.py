@@ -15,10 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result
-
 from manifests.errors import StoreError
 from orchestrator.quota import Admission, Pool
+from orchestrator.session.looking import look_until
 from orchestrator.store import WHOLE_CAMPAIGN, Asking, RouteControls
 from providers import pricing
 from providers.breaker import Breaker
@@ -234,11 +233,12 @@ class SeatGate:
         async def look() -> Admission:
             return await asyncio.to_thread(self._gate.ledger.admit, pool, tokens)
 
-        admission: Admission = await AsyncRetrying(
-            retry=retry_if_result(lambda found: found.place is None and not self._stopping()),
-            wait=_until_next_look,
-            sleep=self._gate.clock.sleep,
-        )(look)
+        def again(found: Admission) -> float | None:
+            if found.place is not None or self._stopping():
+                return None
+            return min(max(found.wait_seconds, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
+
+        admission = await look_until(look, again, self._gate.clock.sleep)
         if admission.place is not None:
             self._gate.places.add(admission.place)
         return admission.place
@@ -257,9 +257,3 @@ def _tokens(outcome: Reply | Fault | None) -> int | None:
     if not isinstance(outcome, Reply) or outcome.usage is None:
         return None
     return outcome.usage.input_tokens + outcome.usage.output_tokens
-
-
-def _until_next_look(state: RetryCallState) -> float:
-    assert state.outcome is not None, "somebody has looked"
-    found: Admission = state.outcome.result()
-    return min(max(found.wait_seconds, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)

@@ -15,9 +15,7 @@ from typing import Final, Protocol
 
 from tenacity import (
     AsyncRetrying,
-    RetryCallState,
     retry_if_exception_type,
-    retry_if_result,
     stop_after_attempt,
     wait_fixed,
 )
@@ -45,6 +43,7 @@ from orchestrator.session.events import (
 )
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.gate import BreakerOpen, Pass
+from orchestrator.session.looking import look_until
 from orchestrator.session.state import SessionState, apply, fold
 from orchestrator.session.steps import (
     QUERY,
@@ -361,11 +360,11 @@ class Session:
         async def seconds_left() -> float:
             return 0.0 if self._stopping() else end - self._clock.monotonic()
 
-        await AsyncRetrying(
-            retry=retry_if_result(lambda left: left > 0),
-            wait=_until_next_look,
-            sleep=self._clock.sleep,
-        )(seconds_left)
+        await look_until(
+            seconds_left,
+            lambda left: min(left, _SLEEP_SECONDS) if left > 0 else None,
+            self._clock.sleep,
+        )
         if not self._stopping():
             await self._happen(WaitEnded(self.active_seconds()))
 
@@ -402,11 +401,6 @@ class Session:
 def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:
     """The decision of a closed attempt, or None when it did not seal."""
     return state.draft.to_decision(company_id, version) if state.seals else None
-
-
-def _until_next_look(state: RetryCallState) -> float:
-    assert state.outcome is not None, "somebody has looked"
-    return min(float(state.outcome.result()), _SLEEP_SECONDS)
 
 
 async def _undisturbed(work: Awaitable[None]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.cli.rehearsed import NAME, make_store, route
 from tests.orchestrator.session.rehearsal import campaign, rehearsal
@@ -69,6 +70,23 @@ def test_a_cap_is_set_in_dollars_and_recorded(capsys: Capture, priced: Path) -> 
     assert "$1,234.50" in answer.err
     own = ("spending", "--cap", "7", "--candidate", "diarist", "--store", priced, "--json")
     assert ceo_arena(capsys, *own).data["routes"][0]["cap_cents"] == 700
+
+
+def test_a_cap_pauses_the_run_and_a_higher_one_lets_it_go_on(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    routes = {"diarist": {"prices": PRICES, "spending_cap_cents": 1}}
+    store = tmp_path / "store"
+    with rehearsal(tmp_path, campaign(["diarist"], [11], routes)) as played:
+        assert played.play(11) is RunState.PAUSED
+        assert "spending cap" in played.status(11).reason
+        assert played.window(11, 1).counts.faults == 0, "nothing has failed"
+        told = ceo_arena(capsys, "status", "--store", store, "--runs").out
+        assert "spending cap" in told
+        higher = ("--cap", "50", "--candidate", "diarist", "--store", store)
+        assert ceo_arena(capsys, "spending", *higher).code == 0
+        assert played.resume(11) is RunState.COMPLETED
+        assert played.window(11, 1).status is CompanyWindowStatus.SEALED
 
 
 @pytest.mark.parametrize(
