@@ -55,6 +55,12 @@ def test_no_more_start_than_there_are_slots() -> None:
     assert runs_to_start(views(SEARCH), ids(SEARCH, *range(30)), LIMIT) == []
 
 
+def test_a_run_that_is_held_or_waits_for_a_person_takes_no_slot() -> None:
+    found = views(MAIN, at_1=RunState.PAUSED, at_2=RunState.STOPPED)
+    found[0] = replace(found[0], held=True)
+    assert runs_to_start(found, (), 3) == ids(MAIN, 3, 4, 5)
+
+
 def test_nothing_starts_while_more_are_active_than_the_limit_allows() -> None:
     assert runs_to_start(views(MAIN), ids(MAIN, 0, 1, 2), 2) == []
 
