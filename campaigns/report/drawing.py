@@ -16,17 +16,17 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from campaigns.report.palette import INK, MUTED, PAPER, RULE, Look
 
 WIDTH: Final = 7.6
-"""Inches of a figure's width; with 72 points to the inch and 8.5-point text it fills a column."""
+"""Inches of a figure's width; with 9-point text it fills a column."""
 
 _PNG_DPI: Final = 200
 _STYLE: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
-    "font.size": 8.5,
+    "font.size": 9,
     "text.color": INK,
     "axes.labelcolor": MUTED,
-    "axes.labelsize": 8,
+    "axes.labelsize": 8.5,
     "axes.edgecolor": RULE,
-    "axes.titlesize": 8.5,
+    "axes.titlesize": 9,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 6,
@@ -38,8 +38,8 @@ _STYLE: Final[dict[Any, Any]] = {
     "figure.facecolor": PAPER,
     "xtick.color": MUTED,
     "ytick.color": INK,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 9,
     "xtick.major.size": 0,
     "ytick.major.size": 0,
     "grid.color": RULE,
@@ -170,9 +170,9 @@ def _bars(axes: Axes, colours: Sequence[str], column: Bars) -> None:
     reach = max((abs(value) + (more or 0) for value, more in _pairs(column)), default=0) or 1
     low = min((value - (more or 0) for value, more in _pairs(column) if value < 0), default=0)
     high = max((value + (more or 0) for value, more in _pairs(column) if value >= 0), default=0)
-    # On each side with bars their values are written, which takes two fifths of the width.
+    # On each side with bars their values are written, which takes a good third of the width.
     sides = (low < 0) + (high > 0 or low == 0)
-    room = 0.4 * ((high - low) or reach) / (1 - 0.4 * sides)
+    room = 0.36 * ((high - low) or reach) / (1 - 0.36 * sides)
     axes.set_xlim(low - room * (low < 0), high + room * (high > 0 or low == 0))
     for row, (value, more, colour) in enumerate(zip(column.values, spread, colours, strict=True)):
         if value is None:
@@ -189,7 +189,7 @@ def _bars(axes: Axes, colours: Sequence[str], column: Bars) -> None:
             textcoords="offset points",
             va="center",
             ha="left" if value >= 0 else "right",
-            fontsize=7.5,
+            fontsize=8,
         )
 
 

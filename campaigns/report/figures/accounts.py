@@ -26,6 +26,15 @@ from campaigns.report.figures.setting import Setting
 from campaigns.report.palette import INK, PAPER
 
 _ACROSS: Final = 3
+_CATEGORIES: Final = {
+    "procurement": "Procurement",
+    "capacity": "Capacity",
+    "marketing": "Marketing",
+    "product_and_development": "Product, R&D",
+    "service": "Service",
+    "market_research": "Market research",
+    "holding_and_penalties": "Holding, penalties",
+}
 
 
 def account_figures(setting: Setting) -> Iterator[Figure]:
@@ -146,7 +155,7 @@ def _outlays(setting: Setting) -> Figure:
     spent = [sum(shares[name, kind]["spent_per_run_cents"] for kind in OUTLAYS) for name in names]
     columns = [
         Bars(
-            kind.replace("_", " ").capitalize().replace("development", "dev."),
+            _CATEGORIES[kind],
             [_percent(shares[name, kind]["share"]) for name in names],
             lambda value: f"{value:.1f}%",
         )
@@ -163,7 +172,7 @@ def _outlays(setting: Setting) -> Figure:
         "Where cash goes",
         f"Share of a candidate's gross outlays by category over all completed runs of "
         f"{setting.main.campaign}, and the outlays per run. Capacity: capital, fees and tier "
-        "overhead; product and dev.: daily budgets and innovation projects; service: reliability, "
+        "overhead; product and R&D: daily budgets and innovation projects; service: reliability, "
         "support and remediation. Every column has its own scale.",
         "outlays",
         figure,
@@ -228,7 +237,7 @@ def _decomposition(setting: Setting) -> Figure:
         (each["entrant"], each["account"]): each
         for each in setting.of_main("decomposition").iter_rows(named=True)
     }
-    titles = ("Revenue", "Net outlays", "Salvage", "Score", "Consumer orders")
+    titles = ("Revenue", "Net outlays", "Salvage", "Score", "Orders")
     names = [name for name in setting.panel if (name, "score_cents") in found]
     with style():
         figure = drawing(0.3 * len(names) + 0.75)

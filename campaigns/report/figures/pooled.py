@@ -57,7 +57,7 @@ def _ranks(setting: Setting) -> Figure:
                     xytext=(0, 6),
                     textcoords="offset points",
                     ha="center",
-                    fontsize=6.8,
+                    fontsize=7.5,
                     color=MUTED,
                 )
             axes.annotate(

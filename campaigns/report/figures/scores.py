@@ -240,7 +240,7 @@ def _directed(setting: Setting) -> Figure:
                 dollars(value),
                 ha="center",
                 va="center",
-                fontsize=7.2,
+                fontsize=7.8,
                 fontweight="bold" if (entrant, rival) in stable else "normal",
             )
             if (entrant, rival) in stable:
