@@ -127,6 +127,13 @@ def read_public(path: Path) -> PublicKey:
     return PublicKey(_content(path), str(path))
 
 
+def public_half(path: Path, passphrase: Callable[[], bytes]) -> PublicKey:
+    """The public half of a key, whichever half stands in the file; errors as `read_private`."""
+    if b"PRIVATE KEY" in _content(path):
+        return read_private(path, passphrase).public
+    return read_public(path)
+
+
 def read_private(path: Path, passphrase: Callable[[], bytes]) -> PrivateKey:
     """The private key in a file; the passphrase is asked for only when the key is encrypted.
 

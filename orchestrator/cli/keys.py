@@ -73,14 +73,9 @@ def show(
 
     JSON: id, kind, pem.
     """
-    from manifests import keys
+    from manifests.keys import public_half
 
-    try:
-        public = keys.read_public(path)
-    except InputError as error:
-        if "holds a private key" not in error.message:
-            raise
-        public = keys.read_private(path, passphrase).public
+    public = public_half(path, passphrase)
     if as_json:
         print_json({"id": public.id, "kind": public.kind, "pem": public.pem})
         return
