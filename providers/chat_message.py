@@ -23,6 +23,7 @@ from providers.rawjson import (
     object_text,
     parsed,
     string,
+    text_of,
 )
 from providers.routes import ChatDialect
 
@@ -151,7 +152,7 @@ class AssistantDraft:
         new name where there are no ids either.
         """
         index = _integer(member(delta, "index"))
-        identity = _name(member(delta, "id"))
+        identity = text_of(member(delta, "id"))
         if index is not None:
             call = self._by_index.get(index)
             known = call.fields.string("id") if call is not None else ""
@@ -207,13 +208,9 @@ def _integer(text: bytes) -> int | None:
     return int(text) if text.isdigit() and len(text) < 10 else None
 
 
-def _name(text: bytes) -> str:
-    return string(text) if is_string(text) else ""
-
-
 def _starts_call(delta: Mapping[str, msgspec.Raw]) -> bool:
     function = member(delta, "function")
-    return function != NULL and _name(member(members(function), "name")) != ""
+    return function != NULL and text_of(member(members(function), "name")) != ""
 
 
 def _part_text(part: Any) -> str:

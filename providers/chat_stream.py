@@ -19,14 +19,13 @@ from providers.rawjson import (
     NULL,
     NotJson,
     elements,
-    is_string,
     member,
     members,
     parsed,
     sound,
-    string,
+    text_of,
 )
-from providers.replying import LONGEST_NAME, Answerer, chunk_of, cut_off, given_up
+from providers.replying import LONGEST_NAME, Answerer, chunk_of, count_of, cut_off, given_up
 from providers.routes import ChatDialect, Route
 from providers.sse import Event
 from providers.transport import Exchanged, unreadable
@@ -139,7 +138,7 @@ class ChatStream:
         model = member(chunk, "model")
         if model != self._model_text:
             self._model_text = model
-            self._answerer.says(_string(model))
+            self._answerer.says(text_of(model))
         if not self._completion_id:
             self._completion_id = self._name(chunk, "id")
         if not self._fingerprint:
@@ -177,7 +176,7 @@ class ChatStream:
         self._draft.add(delta)
 
     def _name(self, holder: _RawChunk, key: str) -> str:
-        return self._scrub(_string(member(holder, key)), LONGEST_NAME)
+        return self._scrub(text_of(member(holder, key)), LONGEST_NAME)
 
     def _refuse_cut(self, request_id: str | None) -> None:
         if not self._finish:
@@ -200,37 +199,27 @@ def usage_of(usage: Any, dialect: ChatDialect) -> Usage | None:
     """
     if not isinstance(usage, dict):
         return None
-    prompt = _count(usage, "prompt_tokens")
-    completion = _count(usage, "completion_tokens")
+    prompt = count_of(usage, "prompt_tokens")
+    completion = count_of(usage, "completion_tokens")
     if not prompt or completion is None:
         return None
     cached = (
-        _count(usage.get("prompt_tokens_details"), "cached_tokens")
-        or _count(usage, "prompt_cache_hit_tokens")
-        or _count(usage, "cached_tokens")
+        count_of(usage.get("prompt_tokens_details"), "cached_tokens")
+        or count_of(usage, "prompt_cache_hit_tokens")
+        or count_of(usage, "cached_tokens")
         or 0
     )
     reasoning = (
-        _count(usage.get("completion_tokens_details"), "reasoning_tokens")
-        or _count(usage, "reasoning_tokens")
+        count_of(usage.get("completion_tokens_details"), "reasoning_tokens")
+        or count_of(usage, "reasoning_tokens")
         or 0
     )
     output = completion
     if dialect.reasoning_tokens == "in total only":
-        total = _count(usage, "total_tokens")
+        total = count_of(usage, "total_tokens")
         output = completion + reasoning if total is None else max(completion, total - prompt)
         reasoning = max(reasoning, output - completion)
     elif reasoning > completion:
         # More than the whole cannot be a part of it: this service counts it beside.
         output = completion + reasoning
     return Usage(prompt, min(cached, prompt), output, reasoning)
-
-
-def _count(holder: Any, key: str) -> int | None:
-    value = holder.get(key) if isinstance(holder, dict) else None
-    valid = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if valid else None
-
-
-def _string(text: bytes) -> str:
-    return string(text) if is_string(text) else ""

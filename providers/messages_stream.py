@@ -27,8 +27,9 @@ from providers.rawjson import (
     parsed,
     sound,
     string,
+    text_of,
 )
-from providers.replying import LONGEST_NAME, Answerer, chunk_of, cut_off
+from providers.replying import LONGEST_NAME, Answerer, chunk_of, count_of, cut_off
 from providers.routes import Route
 from providers.sse import Event
 from providers.transport import Exchanged, unreadable
@@ -109,7 +110,7 @@ class MessagesStream:
         )
 
     def _take(self, event: Event, data: _RawObject) -> None:
-        match _string(member(data, "type")) or event.name.decode("utf-8", "replace"):
+        match text_of(member(data, "type")) or event.name.decode("utf-8", "replace"):
             case "content_block_delta":
                 self._take_delta(data)
             case "content_block_start":
@@ -126,28 +127,28 @@ class MessagesStream:
                 raise ProviderFault(fault_of(error, None, headers={}, now=now, scrub=self._scrub))
 
     def _take_message(self, message: _RawObject) -> None:
-        self._answerer.says(_string(member(message, "model")))
-        self._message_id = self._scrub(_string(member(message, "id")), LONGEST_NAME)
+        self._answerer.says(text_of(member(message, "model")))
+        self._message_id = self._scrub(text_of(member(message, "id")), LONGEST_NAME)
         self._take_usage(member(message, "usage"), is_final=False)
 
     def _take_start(self, data: _RawObject) -> None:
         self.begun = True
         block = _Block()
         content = member(data, "content_block")
-        self._count(len(content))
+        self._bound(len(content))
         block.start(members(content))
         self._blocks[_index(data, len(self._blocks))] = block
 
     def _take_delta(self, data: _RawObject) -> None:
         delta = member(data, "delta")
-        self._count(len(delta))
+        self._bound(len(delta))
         block = self._blocks.setdefault(_index(data, max(self._blocks, default=0)), _Block())
         block.add(members(delta))
 
     def _take_end(self, data: _RawObject) -> None:
         delta = member(data, "delta")
         if delta != NULL:
-            reason = _string(member(members(delta), "stop_reason"))
+            reason = text_of(member(members(delta), "stop_reason"))
             self._stop_reason = self._scrub(reason, LONGEST_NAME) or self._stop_reason
         self._take_usage(member(data, "usage"), is_final=True)
 
@@ -160,7 +161,7 @@ class MessagesStream:
                 told.pop("output_tokens", None)
             self._usage.update(told)
 
-    def _count(self, size: int) -> None:
+    def _bound(self, size: int) -> None:
         self._bytes += size
         if self._bytes > replying.LARGEST_REPLY_BYTES:
             raise ProviderFault(unreadable(replying.TOO_LARGE))
@@ -269,32 +270,21 @@ def usage_of(usage: Mapping[str, Any]) -> Usage | None:
     The vendor counts input apart that was read from the cache, or written into it: all three are
     the input. None when input or output is not stated; no request is without input.
     """
-    plain, wrote = _tokens(usage, "input_tokens"), _tokens(usage, "output_tokens")
+    plain, wrote = count_of(usage, "input_tokens"), count_of(usage, "output_tokens")
     if plain is None or wrote is None:
         return None
-    cached = _tokens(usage, "cache_read_input_tokens") or 0
-    written = _tokens(usage, "cache_creation_input_tokens") or 0
+    cached = count_of(usage, "cache_read_input_tokens") or 0
+    written = count_of(usage, "cache_creation_input_tokens") or 0
     read = plain + cached + written
-    details = usage.get("output_tokens_details")
-    thinking = _tokens(details, "thinking_tokens") if isinstance(details, dict) else None
-    return Usage(read, cached, wrote, min(thinking or 0, wrote), written) if read else None
-
-
-def _tokens(holder: Mapping[str, Any], key: str) -> int | None:
-    value = holder.get(key)
-    valid = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if valid else None
+    thinking = count_of(usage.get("output_tokens_details"), "thinking_tokens") or 0
+    return Usage(read, cached, wrote, min(thinking, wrote), written) if read else None
 
 
 def _is_blank(block: msgspec.Raw) -> bool:
     fields = members(block)
-    return member(fields, "type") == _TEXT and not _string(member(fields, "text")).strip()
+    return member(fields, "type") == _TEXT and not text_of(member(fields, "text")).strip()
 
 
 def _index(data: _RawObject, otherwise: int) -> int:
     index = member(data, "index")
     return int(index) if index.isdigit() and len(index) < 10 else otherwise
-
-
-def _string(text: bytes) -> str:
-    return string(text) if is_string(text) else ""

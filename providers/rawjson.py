@@ -92,6 +92,11 @@ def string(text: bytes | bytearray) -> str:
     return whole_characters(value)
 
 
+def text_of(value: bytes) -> str:
+    """The value of a JSON text that is a string; empty for any other."""
+    return string(value) if is_string(value) else ""
+
+
 def whole_characters(text: str) -> str:
     """The text with surrogate pairs joined and unpaired halves replaced, fit for UTF-8."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

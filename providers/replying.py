@@ -1,7 +1,7 @@
 """What replies are held to in every protocol: their bounds, who answers, that they are whole."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from providers.contract import Fault, FaultKind, ProviderFault, Reply, ToolCall
 from providers.faults import Scrub
@@ -83,6 +83,13 @@ class Answerer:
         also = ", ".join(f'"{alias}"' for alias in self._route.accepted_aliases)
         accepted = f" (also accepted: {also})" if also else ""
         return f'Asked for the model "{self._route.model}"{accepted}, answered by {answered}.'
+
+
+def count_of(holder: Any, key: str) -> int | None:
+    """A count that a usage object states; None where it states none, or nonsense."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    valid = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if valid else None
 
 
 def cut_off(request_id: str | None) -> ProviderFault:

@@ -20,15 +20,14 @@ from providers.rawjson import (
     array_text,
     elements,
     encoded,
-    is_string,
     member,
     members,
     object_text,
     parsed,
     sound,
-    string,
+    text_of,
 )
-from providers.replying import LONGEST_NAME, Answerer, chunk_of, cut_off, given_up
+from providers.replying import LONGEST_NAME, Answerer, chunk_of, count_of, cut_off, given_up
 from providers.routes import Route
 from providers.sse import Event
 from providers.transport import Exchanged, unreadable
@@ -98,7 +97,7 @@ class ResponsesStream:
         if status in ("failed", "cancelled"):
             raise given_up(status, request_id)
         items = self._whole_items()
-        kinds = [_string(member(members(item), "type")) for item in items]
+        kinds = [text_of(member(members(item), "type")) for item in items]
         calls = tuple(_call(item) for item in items if _is(item, _CALL))
         replying.check_ids(calls, request_id)
         stop, word = self._stop(status, bool(calls))
@@ -120,7 +119,7 @@ class ResponsesStream:
         )
 
     def _take(self, event: Event, data: _RawObject) -> None:
-        kind = _string(member(data, "type")) or event.name.decode("utf-8", "replace")
+        kind = text_of(member(data, "type")) or event.name.decode("utf-8", "replace")
         if kind == "error" or (not kind and member(data, "error") != NULL):
             raise self._error(parsed(event.data))
         if kind.endswith(".delta"):
@@ -131,7 +130,7 @@ class ResponsesStream:
             self._take_item(data)
 
     def _take_response(self, kind: str, response: _RawObject) -> None:
-        self._answerer.says(_string(member(response, "model")))
+        self._answerer.says(text_of(member(response, "model")))
         if kind not in _ENDS:
             return
         if member(response, "error") != NULL:
@@ -175,7 +174,7 @@ class ResponsesStream:
         return ProviderFault(fault_of(error, None, headers={}, now=now, scrub=self._scrub))
 
     def _name(self, holder: _RawObject, key: str) -> str:
-        return self._scrub(_string(member(holder, key)), LONGEST_NAME)
+        return self._scrub(text_of(member(holder, key)), LONGEST_NAME)
 
 
 def usage_of(usage: Any) -> Usage | None:
@@ -184,31 +183,25 @@ def usage_of(usage: Any) -> Usage | None:
     """
     if not isinstance(usage, dict):
         return None
-    read, wrote = _count(usage, "input_tokens"), _count(usage, "output_tokens")
+    read, wrote = count_of(usage, "input_tokens"), count_of(usage, "output_tokens")
     if not read or wrote is None:
         return None
-    cached = _count(usage.get("input_tokens_details"), "cached_tokens") or 0
-    written = _count(usage.get("input_tokens_details"), "cache_write_tokens") or 0
-    reasoning = _count(usage.get("output_tokens_details"), "reasoning_tokens") or 0
+    cached = count_of(usage.get("input_tokens_details"), "cached_tokens") or 0
+    written = count_of(usage.get("input_tokens_details"), "cache_write_tokens") or 0
+    reasoning = count_of(usage.get("output_tokens_details"), "reasoning_tokens") or 0
     return Usage(read, min(cached, read), wrote, min(reasoning, wrote), min(written, read))
 
 
-def _count(holder: Any, key: str) -> int | None:
-    value = holder.get(key) if isinstance(holder, dict) else None
-    valid = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return value if valid else None
-
-
 def _is(item: bytes, kind: str) -> bool:
-    return _string(member(members(item), "type")) == kind
+    return text_of(member(members(item), "type")) == kind
 
 
 def _call(item: bytes) -> ToolCall:
     call = members(item)
     text = member(call, "arguments")
     cut = len(text) > replying.LARGEST_ARGUMENTS_BYTES
-    arguments = _string(_shortened(text) if cut else text) or "{}"
-    return ToolCall(_string(member(call, "call_id")), _string(member(call, "name")), arguments, cut)
+    arguments = text_of(_shortened(text) if cut else text) or "{}"
+    return ToolCall(text_of(member(call, "call_id")), text_of(member(call, "name")), arguments, cut)
 
 
 def _bounded(item: bytes) -> bytes:
@@ -221,7 +214,7 @@ def _bounded(item: bytes) -> bytes:
 
 
 def _shortened(arguments: bytes) -> bytes:
-    return encoded(_string(arguments)[: replying.LARGEST_ARGUMENTS_BYTES])
+    return encoded(text_of(arguments)[: replying.LARGEST_ARGUMENTS_BYTES])
 
 
 def _text(item: bytes) -> str:
@@ -229,7 +222,3 @@ def _text(item: bytes) -> str:
     parts = content if isinstance(content, list) else []
     texts = [part.get("text", part.get("refusal")) for part in parts if isinstance(part, dict)]
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _string(text: bytes) -> str:
-    return string(text) if is_string(text) else ""
