@@ -6,11 +6,12 @@ guess below. Either is multiplied by the windows that the candidate decides in t
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
 from campaigns.analysis.conduct import Conduct, Work, conduct
+from campaigns.definition import UNLIMITED, Allowances
 from orchestrator.money import routes_of
 from orchestrator.overview import Overview
 from orchestrator.records import StoreSource
@@ -84,9 +85,18 @@ def estimate(plan: Overview, past: Mapping[str, list[Conduct]]) -> Forecast:
     for run in plan.runs:
         for name in run.lineup:
             seats[name] = seats.get(name, 0) + 1
+    definition = plan.planned.definition
+    routes = routes_of(definition)
     rows = tuple(
-        _row(name, seats.get(name, 0) * plan.windows_per_run, route, past.get(route.model, []))
-        for name, route in routes_of(plan.planned.definition).items()
+        _row(
+            each.id,
+            seats.get(each.id, 0) * plan.windows_per_run,
+            routes[each.id],
+            past.get(routes[each.id].model, []),
+            definition.allowances_of(each),
+        )
+        for each in definition.all_candidates()
+        if each.id in routes
     )
     return Forecast(rows, _total(rows))
 
@@ -115,8 +125,11 @@ def _model(candidate: Any) -> str | None:
     return None if route is None else str(route["model"])
 
 
-def _row(name: str, windows: int, route: Route, past: list[Conduct]) -> Estimate:
-    low, high, based_on = _scaled(FRUGAL, windows), _scaled(LAVISH, windows), GUESS
+def _row(
+    name: str, windows: int, route: Route, past: list[Conduct], allowed: Allowances
+) -> Estimate:
+    low, high = (_scaled(_allowed(take, allowed), windows) for take in (FRUGAL, LAVISH))
+    based_on = GUESS
     if past:
         works = [each.counted for each in past]
         low, high = (_extreme(works, windows, pick) for pick in (min, max))
@@ -141,6 +154,15 @@ def _extreme(works: list[Work], windows: int, pick: Any) -> Take:
         for name in _FIELDS
     ]
     return Take(*means)
+
+
+def _allowed(take: Take, allowed: Allowances) -> Take:
+    """A guess within the allowance of a window: fewer replies take less in proportion."""
+    share = min(Fraction(1), Fraction(allowed.replies, take.replies))
+    less = Take(*(round(share * getattr(take, name)) for name in _FIELDS))
+    if allowed.output_tokens == UNLIMITED:
+        return less
+    return replace(less, output_tokens=min(less.output_tokens, int(allowed.output_tokens)))
 
 
 def _scaled(take: Take, windows: int) -> Take:

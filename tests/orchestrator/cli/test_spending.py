@@ -140,6 +140,16 @@ def test_an_estimate_without_a_past_is_a_guess(capsys: Capture, tmp_path: Path) 
     assert "no money can be told" in shown
 
 
+def test_a_guess_keeps_within_the_allowance(capsys: Capture, tmp_path: Path) -> None:
+    file = campaign_file(tmp_path, None)
+    allowed = "\n[limits.allowances]\nreplies = 4\noutput_tokens = 1_500\n"
+    file.write_text(file.read_text(encoding="utf-8") + allowed, encoding="utf-8")
+    (row,) = ceo_arena(capsys, "plan", file, "--estimate", "--json").data["estimate"]["candidates"]
+    assert (row["low"]["replies"], row["high"]["replies"]) == (16, 16)
+    assert row["high"]["input_tokens"] == 4 * 1_440_000 // 5
+    assert row["high"]["output_tokens"] == 4 * 1_500
+
+
 def test_an_estimate_from_a_past_lies_where_the_past_lay(
     capsys: Capture, tmp_path: Path, priced: Path
 ) -> None:
