@@ -331,11 +331,27 @@ def test_a_dialect_is_part_of_the_identity_and_its_absence_is_not() -> None:
         {"chat": {"return_reasoning": "sometimes"}},
         {"chat": {"unknown": 1}},
         {"protocol": "messages", "chat": {}},
+        {"responses": {}},
+        {"protocol": "responses", "messages": {}},
+        {"protocol": "responses", "responses": {"store": True}},
+        {"protocol": "messages", "messages": {"cache_breakpoints": "1d"}},
     ],
 )
 def test_a_wrong_dialect_is_an_input_error(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="route"):
         route(**changes)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "dialect"),
+    [("responses", {"encrypted_reasoning": False}), ("messages", {"cache_breakpoints": "1h"})],
+)
+def test_every_dialect_is_a_part_of_the_identity(protocol: str, dialect: dict[str, Any]) -> None:
+    spoken: dict[str, Any] = {"protocol": protocol, protocol: dialect}
+    plain, other = route(protocol=protocol), route(**spoken)
+    assert protocol not in plain.public()
+    assert other.public()[protocol] == dialect
+    assert plain.identity_hash != other.identity_hash
 
 
 def test_a_dialect_is_frozen() -> None:

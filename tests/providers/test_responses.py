@@ -53,6 +53,13 @@ def test_a_reply_is_read_whole() -> None:
     assert 0 < (reply.first_token_seconds or 0) <= reply.latency_seconds
 
 
+def test_the_served_build_is_told_where_a_service_names_one() -> None:
+    assert ask(CALLING).fingerprint is None
+    build = '"store":false,"system_fingerprint":"fp-7"'
+    named = recorded("responses_tool_calls", ('"store":false', build))
+    assert ask(named).fingerprint == "fp-7"
+
+
 def test_the_items_go_back_in_place_and_as_they_came() -> None:
     reply = ask(CALLING)
     items = json.loads(reply.native)
