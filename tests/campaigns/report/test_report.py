@@ -7,14 +7,33 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import polars as pl
+import pytest
 
 from campaigns.analysis.study import Study, study
 from campaigns.analysis.tables import all_tables
-from campaigns.report.drawing import dollars, themed
+from campaigns.definition import load_definition
+from campaigns.plan import plan
+from campaigns.report.drawing import Figure, dollars, themed
 from campaigns.report.figures import all_figures
 from campaigns.report.files import write_figures, write_tables
 from campaigns.report.page.report import report_page
-from tests.campaigns.analysis.pools import again, idle, main
+from tests.campaigns.analysis.pools import again, evidence, idle, main
+from tests.campaigns.builders import campaign, outcomes
+
+
+@pytest.fixture(scope="module")
+def pooled() -> Study:
+    return study([main(), again(), idle()])
+
+
+@pytest.fixture(scope="module")
+def figures(pooled: Study) -> dict[str, list[Figure]]:
+    return all_figures(pooled, all_tables(pooled))
+
+
+@pytest.fixture(scope="module")
+def text(pooled: Study, figures: dict[str, list[Figure]]) -> str:
+    return report_page(pooled, all_tables(pooled), figures)
 
 
 def page(found: Study) -> str:
@@ -22,9 +41,7 @@ def page(found: Study) -> str:
     return report_page(found, tables, all_figures(found, tables))
 
 
-def test_figures_of_several_campaigns(tmp_path: Path) -> None:
-    found = study([main(), again(), idle()])
-    figures = all_figures(found, all_tables(found))
+def test_figures_of_several_campaigns(tmp_path: Path, figures: dict[str, list[Figure]]) -> None:
     names = [figure.name for own in figures.values() for figure in own]
     assert names == [
         "performance",
@@ -52,18 +69,16 @@ def test_equal_studies_give_equal_pages() -> None:
     assert page(study([main(), again()])) == page(study([main(), again()]))
 
 
-def test_a_page_asks_for_nothing_and_has_every_table() -> None:
-    found = study([main(), again(), idle()])
-    text = page(found)
+def test_a_page_asks_for_nothing_and_has_every_table(pooled: Study, text: str) -> None:
     assert not re.findall(r"""(?:src|href)=["'](?!#|data:)[^"']*""", text)
     assert "url(http" not in text
     assert "default-src 'none'" in text
-    for name, table in all_tables(found).items():
+    for name, table in all_tables(pooled).items():
         assert (f'id="data-{name}"' in text) == (not table.frame.is_empty())
 
 
-def test_ids_stand_once_on_a_page() -> None:
-    ids = re.findall(r'\bid="([^"]+)"', page(study([main(), again(), idle()])))
+def test_ids_stand_once_on_a_page(text: str) -> None:
+    ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
 
 
@@ -81,6 +96,35 @@ def test_a_study_of_nothing_is_a_page_too() -> None:
     assert "3 of 3 runs are missing" in page(nothing)
 
 
+def test_a_search_has_no_contrasts_and_a_page() -> None:
+    found = study([evidence(plan(load_definition("rule-search")), [])])
+    assert found.groups == ()
+    assert "75 of 75 runs are missing" in page(found)
+
+
+@pytest.mark.parametrize("companies", [1, 2, 11])
+def test_a_panel_of_any_size_is_drawn(companies: int) -> None:
+    panel = [f"candidate-{number}" for number in range(1, companies + 1)]
+    planned = plan(campaign(panel, seeds=[1, 2]))
+    found = study(
+        [
+            evidence(
+                planned,
+                outcomes(
+                    planned.runs,
+                    lambda run: [
+                        1_000 * run.seed * seat - 77 * run.position
+                        for seat in range(1, companies + 1)
+                    ],
+                ),
+            )
+        ]
+    )
+    assert len(found.stability.pairs) == companies * (companies - 1)
+    drawn = [each.name for own in all_figures(found, all_tables(found)).values() for each in own]
+    assert {"performance", "entrants", "plane", "directed", "repeats"} <= set(drawn)
+
+
 def test_names_from_outside_are_text_on_the_page() -> None:
     odd = replace(main(), campaign="<script>alert(1)</script>")
     text = page(study([odd]))
@@ -88,10 +132,8 @@ def test_names_from_outside_are_text_on_the_page() -> None:
     assert "&lt;script&gt;alert" in text
 
 
-def test_a_figure_on_a_page_has_the_colours_of_the_theme() -> None:
-    found = study([main()])
-    figure = all_figures(found, all_tables(found))["Scores and effects"][0]
-    svg = themed(figure)
+def test_a_figure_on_a_page_has_the_colours_of_the_theme(figures: dict[str, list[Figure]]) -> None:
+    svg = themed(figures["Scores and effects"][0])
     assert "var(--ink)" in svg
     assert "#1c1e22" not in svg
     assert "DejaVu" not in svg
