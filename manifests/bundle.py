@@ -15,8 +15,15 @@ from typing import Any, BinaryIO, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from manifests.canonical import canonical_json, parse_json
-from manifests.containers import Fault, Source, Target, new_container, open_container
-from manifests.errors import ArenaError, IntegrityError
+from manifests.containers import (
+    Fault,
+    Source,
+    Target,
+    new_container,
+    open_container,
+    replace_last,
+)
+from manifests.errors import ArenaError, InputError, IntegrityError
 from manifests.keys import PrivateKey, PublicKey
 from manifests.model import CampaignManifest
 from manifests.signing import (
@@ -39,6 +46,7 @@ RESULTS_FILE: Final = "results.json"
 LARGEST_DOCUMENT_BYTES: Final = 256 * 1024 * 1024
 LARGEST_LINE_BYTES: Final = 64 * 1024 * 1024
 _PIECE_BYTES: Final = 1024 * 1024
+_MOST_TOLD: Final = 8
 
 THE_ENVELOPE: Final = f"the envelope ({ENVELOPE_FILE})"
 
@@ -250,6 +258,42 @@ def faults(bundle: Bundle, keys: Sequence[PublicKey]) -> list[Fault]:
         if name not in bundle.subjects and name != ENVELOPE_FILE
     ]
     return found or [*_order_faults(bundle), *_repeated_faults(bundle)]
+
+
+def checked(path: Path, keys: Sequence[PublicKey]) -> Bundle:
+    """The bundle at a path, without a fault.
+
+    Raises:
+        InputError: there is none.
+        IntegrityError: it is not what the owners of these keys have signed; names the first faults.
+    """
+    bundle = Bundle.open(path)
+    found = faults(bundle, keys)
+    if found:
+        lines = [f"  {fault}" for fault in found[:_MOST_TOLD]]
+        more = [f"  and {len(found) - _MOST_TOLD} more"] if len(found) > _MOST_TOLD else []
+        raise IntegrityError(
+            "\n".join([f"{path} is not as it was exported:", *lines, *more]),
+            "Ask for the bundle as it was made, and for the key of whoever signed it.",
+        )
+    return bundle
+
+
+def add_signature(path: Path, keys: Sequence[PublicKey], signer: PrivateKey) -> Envelope:
+    """Sign a bundle that the owners of `keys` have signed; nothing but its envelope changes.
+
+    Raises:
+        InputError: there is no bundle, or the signer has signed it already.
+        IntegrityError: it is not what they have signed.
+        StoreError: the system refuses to write.
+    """
+    envelope = checked(path, keys).envelope
+    if signer.public.id in envelope.signatures:
+        raise InputError(f"{path} is signed with key {signer.public.id} already.")
+    signature = signer.sign(envelope.signed_bytes())
+    again = envelope._replace(signatures={**envelope.signatures, signer.public.id: signature})
+    replace_last(path, ENVELOPE_FILE, again.to_json())
+    return again
 
 
 def manifest_of(value: Any, source: str) -> CampaignManifest:

@@ -101,6 +101,8 @@ def new_container(path: Path) -> Iterator[Target]:
                     target = _ArchiveTarget(file, path.absolute().parent)
                     yield target
                     target.finish()
+                    file.flush()
+                    os.fsync(file.fileno())
             else:
                 beginning.mkdir()
                 yield _DirectoryTarget(beginning)
@@ -137,6 +139,39 @@ def open_container(path: Path) -> Source:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     raise InputError(f"There is no bundle at {path}.", "Name a directory or a .tar file.")
+
+
+def replace_last(path: Path, name: str, content: bytes) -> None:
+    """Put other content into the file that was written last, at once or not at all.
+
+    Raises:
+        StoreError: the system refuses to write.
+    """
+    place = path if path.is_file() else path / name
+    beginning = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        with _removed_on_failure(beginning):
+            with beginning.open("xb") as file:
+                if place is path:
+                    before = _ArchiveSource(path).names[name].begin - tarfile.BLOCKSIZE
+                    with path.open("rb") as archive:
+                        _copy(archive, file, before)
+                    target = _ArchiveTarget(file, path.absolute().parent)
+                    target.add(name, [content])
+                    target.finish()
+                else:
+                    file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beginning.replace(place)
+    except OSError as error:
+        raise StoreError(f"{place} cannot be written: {error.strerror or error}.") from error
+
+
+def _copy(source: BinaryIO, to: BinaryIO, size: int) -> None:
+    while size and (piece := source.read(min(size, _PIECE_BYTES))):
+        to.write(piece)
+        size -= len(piece)
 
 
 class _DirectoryTarget(Target):

@@ -21,8 +21,7 @@ from campaigns.records import (
 )
 from engine.records import ActionReceipt
 from engine.state import WorldState, encode_state
-from manifests.bundle import Bundle, faults
-from manifests.containers import Fault
+from manifests.bundle import Bundle, checked
 from manifests.errors import IntegrityError
 from manifests.keys import PublicKey
 from manifests.model import CampaignManifest
@@ -43,7 +42,6 @@ _DECODERS: Final[Mapping[str, msgspec.json.Decoder[Any]]] = {
     for name, row in layout.ROWS.items()
 }
 _PLANNED: Final = msgspec.json.Decoder(PlannedRun, strict=False)
-_MOST_TOLD: Final = 8
 _ACCOUNTS: Final = tuple(
     name
     for name in CompanyDayRecord.__struct_fields__
@@ -68,9 +66,7 @@ class BundleSource:
             InputError: there is no bundle.
             IntegrityError: it is not as it was exported; says where.
         """
-        bundle = Bundle.open(path)
-        raise_faults(str(path), faults(bundle, keys))
-        return cls(bundle)
+        return cls(checked(path, keys))
 
     @property
     def label(self) -> str:
@@ -210,19 +206,6 @@ class BundledRun:
         name = f"{self._folder}/{file}"
         for number, line in enumerate(self._bundle.lines(name), start=1):
             yield read(read_row(_DECODERS[file], line, f"{name}, line {number}"))
-
-
-def raise_faults(place: str, found: list[Fault]) -> None:
-    """Raise IntegrityError, naming the first faults, when there are any."""
-    if not found:
-        return
-    lines = [f"  {fault}" for fault in found[:_MOST_TOLD]]
-    if len(found) > _MOST_TOLD:
-        lines.append(f"  and {len(found) - _MOST_TOLD} more")
-    raise IntegrityError(
-        "\n".join([f"{place} is not as it was exported:", *lines]),
-        "Ask for the bundle as it was made, and for the key of whoever signed it.",
-    )
 
 
 def _company_window(row: layout.DecisionRow) -> CompanyWindow:

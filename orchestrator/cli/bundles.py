@@ -123,12 +123,7 @@ def verify(
     """
     from manifests.bundle import Bundle, faults
 
-    keys = public_keys(key)
-    if not keys:
-        raise InputError(
-            "No public key is named, so that nobody's signature can be checked.",
-            "Add --key FILE with the key of whoever signed the bundle, from a place you trust.",
-        )
+    keys = _needed(public_keys(key))
     opened = Bundle.open(bundle)
     found = faults(opened, keys)
     if as_json:
@@ -143,6 +138,31 @@ def verify(
         _show(opened, keys)
     if found:
         raise typer.Exit(REFUSED)
+
+
+@app.command()
+def sign(
+    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A directory or a .tar file.")],
+    private: Annotated[
+        Path, typer.Option("--with", metavar="FILE", help="The private key that signs.")
+    ],
+    key: PublicKeysOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a signature to a bundle that others have signed, after checking what they signed.
+
+    From then on the bundle is verified with the keys of all.
+
+    JSON: bundle, signed_by.
+    """
+    from manifests.bundle import add_signature
+
+    (signer,) = private_keys([private])
+    envelope = add_signature(bundle, _needed(public_keys(key)), signer)
+    if as_json:
+        print_json({"bundle": str(bundle), "signed_by": list(envelope.signatures)})
+        return
+    print_text(f"{bundle}", *(f"  signed by {signed}" for signed in envelope.signatures))
 
 
 @app.command()
@@ -174,6 +194,15 @@ def checked_bundle(path: Path, keys: "list[PublicKey]") -> "BundleSource":
     if not keys:
         notice(f"The signatures of {path} were not checked: no --key is named.")
     return source
+
+
+def _needed(keys: "list[PublicKey]") -> "list[PublicKey]":
+    if keys:
+        return keys
+    raise InputError(
+        "No public key is named, so that nobody's signature can be checked.",
+        "Add --key FILE with the key of whoever signed the bundle, from a place you trust.",
+    )
 
 
 def _verdict(

@@ -17,6 +17,7 @@ from manifests.bundle import (
     MANIFEST_FILE,
     RESULTS_FILE,
     Bundle,
+    add_signature,
     document,
     faults,
     new_bundle,
@@ -175,6 +176,26 @@ def test_a_stripped_and_a_foreign_signature_are_named(tmp_path: Path) -> None:
         f"the envelope (envelope.json): there is no signature of key {key(2).public.id}"
     ]
     assert found(both, 3)[0].endswith(f"there is no signature of key {key(3).public.id}")
+
+
+def test_a_second_party_signs_and_nothing_else_changes(written: Path, tmp_path: Path) -> None:
+    whole = write(tmp_path / f"both{written.suffix}", "small", key(1), key(2))
+    add_signature(written, [key(1).public], key(2))
+    assert found(written, 1, 2) == []
+    for name in ALL_FILES:
+        with (
+            Bundle.open(written).source.open(name) as one,
+            Bundle.open(whole).source.open(name) as two,
+        ):
+            assert one.read() == two.read()
+    if written.is_file():
+        assert written.read_bytes() == whole.read_bytes()
+    with pytest.raises(InputError, match="already"):
+        add_signature(written, [key(1).public, key(2).public], key(2))
+    with pytest.raises(IntegrityError, match="none of the keys at hand"):
+        add_signature(written, [key(1).public], key(3))
+    assert found(written, 1, 2) == []
+    assert not list(tmp_path.glob("**/*.part"))
 
 
 def test_a_missing_envelope_is_named(directory: Path) -> None:

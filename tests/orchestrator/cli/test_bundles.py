@@ -203,6 +203,11 @@ def test_two_sign_and_both_are_wanted(run: Run, place: Path, tmp_path: Path) -> 
     assert written.data["signed_by"][1] == made.data["id"]
     both = ("--key", place / "signer.pub.pem", "--key", tmp_path / "second.pub.pem")
     assert run("verify", bundle, *both).code == 0
+    added = tmp_path / "added.tar"
+    shutil.copy(place / "campaign.tar", added)
+    signed = run("sign", added, "--key", place / "signer.pub.pem", "--with", second, "--json")
+    assert signed.data["signed_by"] == written.data["signed_by"]
+    assert added.read_bytes() == bundle.read_bytes()
     alone = run("verify", bundle, "--key", place / "signer.pub.pem")
     assert alone.code == 1
     assert f"a signature of key {made.data['id']}" in alone.err
