@@ -12,7 +12,7 @@ import pytest
 from manifests.errors import IntegrityError
 from orchestrator.ceos import Closed
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.session import ceo, loop
+from orchestrator.session import ceo, desk, loop
 from orchestrator.session.books import Books
 from orchestrator.session.events import decode_event
 from orchestrator.session.tools.registry import run_tool
@@ -194,6 +194,23 @@ def test_books_that_are_lost_are_made_again_with_the_same_briefing(office: Offic
     assert later.briefing() == briefing
     days = json.loads(receipts(later, AttemptKey(2, SEAT, 0))[1].text)["rows"]
     assert days == [[14]]
+
+
+def test_a_successor_reads_no_past_before_it_asks(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in range(2):
+        office.decide(reply(SEAL))
+        office.settle(version)
+    window = office.window()
+    known = office.desk.books(window).preceding
+
+    def read(*_arguments: object) -> None:
+        raise AssertionError("the past takes the longer to read the further the run is")
+
+    monkeypatch.setattr(desk, "past_boundaries", read)
+    assert known
+    assert successor(office).desk.preceding(window) == known
 
 
 def test_books_that_somebody_removes_are_made_again_for_the_next_query(office: Office) -> None:
