@@ -40,6 +40,7 @@ class CommitPoint(StrEnum):
     RENEW_CAMPAIGN = "renew campaign"
     RELEASE_CAMPAIGN = "release campaign"
     CREATE_RUN = "create run"
+    NOTE_FILE = "note file"
     ACQUIRE_RUN = "acquire run"
     RENEW_RUN = "renew run"
     RELEASE_RUN = "release run"

@@ -8,18 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from manifests.errors import ArenaError, IntegrityError, StoreError
 from orchestrator.store.catalogue import Copies, copied_rows, insert_controls, insert_copies
 from orchestrator.store.codec import read_planned
-from orchestrator.store.connection import CommitPoint, Database
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
 from orchestrator.store.errors import explained
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.plans import renew_copies, was_planned
 from orchestrator.store.records import DesiredState, RunKey
-from orchestrator.store.schema import campaigns, past_plans, run_states, runs
+from orchestrator.store.schema import campaigns, made_runs, past_plans, run_states, runs
 
 CATALOGUE_FILE: Final = "catalogue.db"
 RUNS_DIRECTORY: Final = "runs"
@@ -66,21 +66,31 @@ class RunFile:
         self._database: Database | None = None
 
     def find(self) -> HeldRun | None:
-        """The run in its file, or None when there is no file.
+        """The run in its file, or None when none was made yet.
 
         Raises:
-            IntegrityError: the file belongs to another run, or to another plan.
+            IntegrityError: the file belongs to another run, or to another plan; or it is gone.
         """
         with explained(self._path):
             there = self._path.exists()
-        return self._opened() if there else None
+        if there:
+            return self._opened()
+        if self._was_made():
+            raise IntegrityError(
+                f"The database of the {self._key} is not at {self._path} any more.",
+                "Put it back, from a backup if need be: what the run did stands there alone.",
+            )
+        return None
 
     def make(self) -> HeldRun:
         """The run in its file, made with a copy of its campaign if need be; errors as `find`."""
         found = self.find()
         if found is None:
             create_file(self._path, self._fill, CommitPoint.CREATE_RUN)
-            return self._opened()
+            found = self._opened()
+        if not self._was_made():
+            with self._catalogue.write(CommitPoint.NOTE_FILE) as catalogue:
+                note_file(catalogue, self._key)
         return found
 
     def close(self) -> None:
@@ -94,6 +104,11 @@ class RunFile:
             copies = copied_rows(catalogue, self._key.campaign)
         insert_copies(connection, copies)
         insert_first_rows(connection, self._key)
+
+    def _was_made(self) -> bool:
+        made = row_of(self._key).join(made_runs)
+        with self._catalogue.read() as catalogue:
+            return catalogue.execute(made).first() is not None
 
     def _opened(self) -> HeldRun:
         self._database = open_file(self._path)
@@ -209,6 +224,15 @@ def _fill_from_runs(directory: Path, connection: Connection) -> None:
             .where(runs.c.campaign == key.campaign, runs.c.run_id == key.run_id)
             .values(planned=planned)
         )
+        note_file(connection, key)
+
+
+def note_file(catalogue: Connection, key: RunKey) -> None:
+    """Note in the catalogue that a run has a file of its own; once noted, it stays as it was."""
+    run = catalogue.execute(row_of(key)).one().run
+    there = catalogue.scalar(select(made_runs.c.run).where(made_runs.c.run == run))
+    if there is None:
+        catalogue.execute(insert(made_runs).values(run=run, at=DatabaseNow()))
 
 
 def _plan_hash(connection: Connection, campaign: str) -> str | None:

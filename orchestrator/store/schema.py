@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from engine.records import ActionReceipt, Ledger
 
-REVISION: Final = "0007"
+REVISION: Final = "0008"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 metadata: Final = MetaData(
@@ -206,6 +206,10 @@ past_plans: Final = Table(
 
 # The plan under which a run began, where that is not the present one.
 begun_under: Final = Table("begun_under", metadata, _run(), _text("plan_hash"))
+
+# The catalogue notes which runs have a file of their own: one that is gone was lost, and its run
+# must not begin anew as if nothing had been paid for.
+made_runs: Final = Table("made_runs", metadata, _run(), _integer("at"))
 
 run_states: Final = Table(
     "run_states",
@@ -448,7 +452,7 @@ late_replies: Final = Table(
     _bytes("blob"),
 )
 
-_OF_A_RUN_BUT_NOT_ITS_OWN: Final = (runs, run_holds, window_holds, begun_under)
+_OF_A_RUN_BUT_NOT_ITS_OWN: Final = (runs, run_holds, window_holds, begun_under, made_runs)
 
 CATALOGUE_TABLES: Final = tuple(
     table

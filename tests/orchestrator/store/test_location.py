@@ -137,6 +137,20 @@ def test_a_run_database_under_another_name_is_noticed(tmp_path: Path) -> None:
         store.run(samples.OTHER_KEY).status()
 
 
+def test_a_run_whose_database_is_gone_does_not_begin_anew(tmp_path: Path) -> None:
+    with open_store(str(tmp_path), create=True) as store:
+        samples.create_campaign(store)
+        samples.start(store.run(samples.KEY))
+    path = run_path(tmp_path)
+    path.unlink()
+    with open_store(str(tmp_path)) as store:
+        with pytest.raises(IntegrityError, match=f"is not at {path} any more"):
+            store.statuses(samples.CAMPAIGN)
+        with pytest.raises(IntegrityError, match="Put it back"):
+            store.run(samples.KEY).acquire("host-2", 60)
+    assert not path.exists()
+
+
 def test_a_run_of_another_plan_is_refused(tmp_path: Path) -> None:
     for name, release in (("one", "spring"), ("two", "autumn")):
         with open_store(str(tmp_path / name), create=True) as store:
