@@ -84,6 +84,7 @@ def test_what_was_said_and_written_before_there_were_blobs_is_kept(tmp_path: Pat
         sessions.append(lease, key, 0, "asked", b"the same", None)
         sessions.append(lease, key, 1, "asked", b"the same", file)
         sessions.keep_late_reply(lease, key, 1, b"late")
+        run.release(lease)
         held = run.held()
         assert held is not None
         with held.database.write(CommitPoint.UPGRADE_DATABASE) as connection:
