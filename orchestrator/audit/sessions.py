@@ -47,6 +47,7 @@ def session_faults(run: RunStore, manifest: CampaignManifest) -> Generator[str, 
     for key in keys:
         yield from audit.attempt_faults(key)
     yield from audit.file_faults(keys)
+    yield from audit.late_faults()
     models = {each.id for each in manifest.decisive.candidates if each.kind == "model"}
     held = {(key.version, key.seat) for key in keys}
     for (version, seat), window in audit.windows.items():
@@ -93,6 +94,13 @@ class _Sessions:
         grant = self.fresh.get(key)
         if grant is not None and opened.used != msgspec.msgpack.decode(grant.carried, type=Use):
             yield f"{place} did not begin with the usage that was carried to it"
+
+    def late_faults(self) -> Iterator[str]:
+        """Replies that came too late are whole, and are answers to what was asked."""
+        for late in self.sessions.late_replies():
+            event = _decoded(late.body, f"a late reply of {_place(late.key)}")
+            if not isinstance(event, Answered) or event.ordinal != late.request:
+                yield f"a late reply of {_place(late.key)} answers another request than it says"
 
     def file_faults(self, keys: Sequence[AttemptKey]) -> Iterator[str]:
         """The stored file versions against those that the receipts say were written."""

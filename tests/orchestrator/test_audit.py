@@ -114,6 +114,21 @@ CHANGES = {
         ),
         "an event that cannot be read",
     ),
+    "a blob": (
+        (
+            "UPDATE blobs SET content = (SELECT content FROM blobs AS other "
+            "WHERE other.digest <> blobs.digest ORDER BY run, digest LIMIT 1) WHERE digest = "
+            "(SELECT blob FROM private_files ORDER BY run, version LIMIT 1)"
+        ),
+        "is damaged",
+    ),
+    "a lost blob": (
+        (
+            "DELETE FROM blobs WHERE digest = (SELECT blob FROM session_events "
+            "WHERE seat = 3 AND version = 0 AND ordinal = 4 ORDER BY run LIMIT 1)"
+        ),
+        "is missing",
+    ),
     "a lost event": (
         "DELETE FROM session_events WHERE seat = 1 AND version = 1 AND ordinal = 2",
         "lacks events of company-1 at world version 1",
