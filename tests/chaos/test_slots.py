@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.lifecycle import RunState
 from orchestrator.progress import CampaignProgress
-from orchestrator.store import RunKey, open_store
+from orchestrator.store import DesiredState, Target, open_store
 from tests.chaos.harness import (
     CAMPAIGN,
     MATRIX,
@@ -40,8 +40,7 @@ def at_work(progress: CampaignProgress) -> list[str]:
 def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) -> None:
     with place(tmp_path, LIMITED, days=245) as trial:
         launched = trial.launch("--hosts", "2")
-        trial.wait_for_windows(1)
-        assert trial.run("pause", "--run", HELD, "--reason", "look at it").returncode == 0
+        hold(trial)
         most, killed = 0, False
         deadline = time.monotonic() + PATIENCE_SECONDS
         while launched.poll() is None:
@@ -56,7 +55,7 @@ def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) 
         assert (most, killed) == (SLOTS, True)
         states = {run.planned.run_id: run.state for run in trial.progress().runs}
         assert states.pop(HELD) == "paused"
-        assert set(states.values()) == {"completed"}, "the held run gave its slot away"
+        assert set(states.values()) == {"completed"}, "the held run takes no slot"
         assert started(trial) == sorted(started(trial), key=lambda run_id: "s29" in run_id)
 
         assert trial.run("resume", "--run", HELD).returncode == 0
@@ -65,13 +64,23 @@ def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) 
         assert trial.evidence() == undisturbed(trial.file)
 
 
+def hold(trial: Place) -> None:
+    """Hold a run as soon as its campaign is there, which is before Ray is."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not trial.campaign_exists():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.02)
+    with open_store(str(trial.store)) as store:
+        store.holds.set(Target(CAMPAIGN, HELD), DesiredState.PAUSED, "look at it")
+
+
 def started(trial: Place) -> list[str]:
     """The runs in the order in which they first were at work."""
     first = {}
     with open_store(str(trial.store)) as store:
         for row in store.catalogue.runs(CAMPAIGN):
-            run = store.run(RunKey(CAMPAIGN, row.key.run_id))
-            first[row.key.run_id] = min(
-                change.at for change in run.transitions() if change.status is RunState.RUNNING
-            )
+            changes = store.run(row.key).transitions()
+            moments = [change.at for change in changes if change.status is RunState.RUNNING]
+            if moments:
+                first[row.key.run_id] = moments[0]
     return sorted(first, key=lambda run_id: first[run_id])
