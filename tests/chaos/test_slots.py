@@ -5,13 +5,14 @@ a person holds (runtime.md section 5); with hosts killed on the way.
 import os
 import signal
 import time
+from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from orchestrator.lifecycle import RunState
-from orchestrator.progress import CampaignProgress
 from orchestrator.store import DesiredState, Target, open_store
 from tests.chaos.harness import (
     CAMPAIGN,
@@ -33,30 +34,19 @@ LIMITED: Final = MATRIX.replace(
 )
 
 
-def at_work(progress: CampaignProgress) -> list[str]:
-    return [run.planned.run_id for run in progress.runs if run.owner is not None]
-
-
 def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) -> None:
     with place(tmp_path, LIMITED, days=245) as trial:
         launched = trial.launch("--hosts", "2")
         hold(trial)
-        most, killed = 0, False
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while launched.poll() is None:
-            assert time.monotonic() < deadline, "it never came to an end"
-            progress = trial.progress()
-            most = max(most, len(at_work(progress)))
-            if not killed and progress.windows > 40 and trial.owners():
-                os.kill(min(trial.owners()), signal.SIGKILL)
-                killed = True
-            time.sleep(0.02)
+        trial.wait_for_windows(40)
+        os.kill(min(trial.owners()), signal.SIGKILL)
         assert finished(launched).returncode == 1
-        assert (most, killed) == (SLOTS, True)
+        assert most_at_once(trial) == SLOTS
         states = {run.planned.run_id: run.state for run in trial.progress().runs}
         assert states.pop(HELD) == "paused"
         assert set(states.values()) == {"completed"}, "the held run takes no slot"
-        assert started(trial) == sorted(started(trial), key=lambda run_id: "s29" in run_id)
+        begun = [run_id for run_id, _, _ in played(trial)]
+        assert begun == sorted(begun, key=lambda run_id: "s29" in run_id)
 
         assert trial.run("resume", "--run", HELD).returncode == 0
         resumed = trial.run("resume", "--hosts", "1")
@@ -74,13 +64,26 @@ def hold(trial: Place) -> None:
         store.holds.set(Target(CAMPAIGN, HELD), DesiredState.PAUSED, "look at it")
 
 
-def started(trial: Place) -> list[str]:
-    """The runs in the order in which they first were at work."""
-    first = {}
+def played(trial: Place) -> list[tuple[str, datetime, datetime]]:
+    """The completed runs in the order in which they began, each with its beginning and its end.
+
+    A run whose host was killed goes before all that have not begun, so that it keeps its slot.
+    """
+    found = []
     with open_store(str(trial.store)) as store:
         for row in store.catalogue.runs(CAMPAIGN):
-            changes = store.run(row.key).transitions()
-            moments = [change.at for change in changes if change.status is RunState.RUNNING]
-            if moments:
-                first[row.key.run_id] = moments[0]
-    return sorted(first, key=lambda run_id: first[run_id])
+            run = store.run(row.key)
+            status = run.status()
+            if status.status is RunState.COMPLETED:
+                assert status.updated_at is not None
+                began = min(each.at for each in run.transitions() if each.status == "running")
+                found.append((row.key.run_id, began, status.updated_at))
+    return sorted(found, key=lambda each: each[1])
+
+
+def most_at_once(trial: Place) -> int:
+    """How many runs were at work at the same instant, at the most."""
+    changes = [(began, 1) for _, began, _ in played(trial)]
+    changes += [(ended, -1) for _, _, ended in played(trial)]
+    # Of what happened in one millisecond, an end comes before a beginning.
+    return max(accumulate(change for _, change in sorted(changes)))
