@@ -103,17 +103,18 @@ def session(
     hosts: int | None,
     most_hosts: int | None = None,
 ) -> Iterator[Session]:
-    """A session on the Ray that `cluster.ray_options` describes, a host for each processor unless
-    told otherwise, and not more than the store can take.
+    """A session on the Ray that `cluster.ray_options` describes; unless told otherwise with a host
+    for each processor, but not more than the store can take.
 
     Raises:
-        InputError: no such cluster, one of several nodes for a store that is a directory, or more
-            hosts than the store can take.
+        InputError: no such cluster, or one of several nodes for a store that is a directory.
         StoreError: Ray cannot be started.
     """
     with _ray_running(options):
         _check_shared(location)
-        yield Session(RayCore(), location, campaign, _host_count(hosts, most_hosts))
+        yield Session(
+            RayCore(), location, campaign, hosts or min(_processors(), most_hosts or _processors())
+        )
 
 
 @contextmanager
@@ -160,18 +161,6 @@ def _check_shared(location: str) -> None:
             "nodes, which cannot share it.",
             "Keep the store in PostgreSQL, use a cluster of one node, or leave --address out.",
         )
-
-
-def _host_count(wanted: int | None, most: int | None) -> int:
-    if wanted is None:
-        return _processors() if most is None else min(_processors(), most)
-    if most is not None and wanted > most:
-        raise InputError(
-            f"The store's server has too few connections for {wanted} hosts: they suffice for "
-            f"{most}.",
-            f"Use --hosts {most}, or raise max_connections of the server.",
-        )
-    return wanted
 
 
 def _processors() -> int:

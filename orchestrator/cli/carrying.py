@@ -12,7 +12,7 @@ import typer
 from campaigns.definition import Limits
 from campaigns.plan import CampaignPlan
 from manifests.commitments import new_key
-from manifests.errors import StoreError
+from manifests.errors import InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import execution_limits, frozen, with_endpoints
@@ -123,6 +123,8 @@ def carry_out(
         raise _held(campaign, progress.owner, store.location)
     manifest = store.catalogue.manifest(campaign)
     check_variables(manifest, address)
+    most_hosts = store.most_hosts()
+    _check_hosts(hosts, most_hosts)
     begins = "starting Ray" if address is None else f"joining Ray at {address}"
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
@@ -136,7 +138,7 @@ def carry_out(
             with interruption.deferred():
                 from orchestrator.actors.session import session
 
-            place = (store.location, campaign, hosts, store.most_hosts())
+            place = (store.location, campaign, hosts, most_hosts)
             with session(options, *place) as running, view() as shown_by:
                 return _followed(running, reader, shown_by, interruption)
     except LeaseHeld as held:
@@ -158,6 +160,15 @@ def _is_there(location: str, campaign: str) -> bool:
     except StoreError:
         # There is none, or whoever opens it next says what is wrong with it.
         return False
+
+
+def _check_hosts(wanted: int | None, most: int | None) -> None:
+    if wanted is not None and most is not None and wanted > most:
+        raise InputError(
+            f"The server of the store has too few connections for {wanted} hosts: they suffice "
+            f"for {most}.",
+            f"Use --hosts {most}, or raise max_connections of the server.",
+        )
 
 
 def how_to_resume(campaign: str, location: str) -> str:

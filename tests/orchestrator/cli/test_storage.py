@@ -66,6 +66,16 @@ def test_a_password_of_the_environment_is_not_shown(
     assert PASSWORD not in answer.err + answer.out
 
 
+def test_more_hosts_than_the_server_has_connections_for_are_refused(
+    capsys: Capture, postgresql: Server
+) -> None:
+    url = postgresql.url(postgresql.new_database())
+    answer = ceo_arena(capsys, "launch", "rehearsal", "--hosts", "99", "--store", url)
+    assert answer.code == 2
+    assert "too few connections for 99 hosts: they suffice for 11" in answer.err
+    assert "Use --hosts 11" in answer.err
+
+
 def test_a_server_that_does_not_answer_is_named(capsys: Capture) -> None:
     answer = ceo_arena(capsys, "status", "--store", "postgresql://ana@127.0.0.1:1/arena")
     assert answer.code == 3
