@@ -76,12 +76,16 @@ class PolicyCeo:
         Raises:
             TimeoutError: the policy takes too long. TypeError: what it decides is no decision.
         """
-        decision = await self._deliberation.on(partial(self._policy.decide, window.observation))
-        if not isinstance(decision, CompanyDecision):
-            raise TypeError(
-                f"the policy decided a {type(decision).__name__}, not a CompanyDecision"
-            )
+        decision = await self._deliberation.on(partial(decided, self._policy, window.observation))
         return Closed(CompanyWindowStatus.SEALED, decision)
+
+
+def decided(policy: Policy, observation: Observation) -> CompanyDecision:
+    """What a policy decides; raises what it raises, and TypeError when that is no decision."""
+    decision = policy.decide(observation)
+    if not isinstance(decision, CompanyDecision):
+        raise TypeError(f"the policy decided a {type(decision).__name__}, not a CompanyDecision")
+    return decision
 
 
 def identity_of(candidate: Candidate) -> str | None:

@@ -22,6 +22,7 @@ from engine.state import WorldState, state_digest
 from engine.streams import Streams
 from manifests.canonical import DIGEST_PREFIX, LARGEST_INTEGER
 from manifests.errors import InputError
+from orchestrator.ceos import decided
 from orchestrator.markets import PlayedMarket
 from orchestrator.outcomes import Totals
 from orchestrator.world import explained
@@ -169,9 +170,9 @@ def _decision(
     ceo: Ceo, scenario: Scenario, state: WorldState, boundary: Boundary, seat: int
 ) -> CompanyDecision:
     try:
-        decision = ceo.policy.decide(boundary.observe(seat))
+        decision = decided(ceo.policy, boundary.observe(seat))
         validate_decision(scenario, state, seat, decision)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"{company_name(seat)} ({ceo.name}), day {state.day}: {explained(error)}",
             "Repair its policy, or put another CEO into this seat.",

@@ -353,7 +353,7 @@ def put_to_rest(run: RunStore, lease: Lease, state: RunState, reason: str) -> No
     run.set_status(lease, state, reason)
 
 
-def explained(error: Exception) -> str:
+def explained(error: BaseException) -> str:
     """A failure in one line: what it was and where it was raised."""
     if isinstance(error, ArenaError):
         return f"{error.message} {error.remedy}".strip()
@@ -361,4 +361,16 @@ def explained(error: Exception) -> str:
         return "; ".join(error.problems)
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    return f"{type(error).__name__}: {_printable(error)}{place}"
+
+
+def _printable(error: BaseException) -> str:
+    """The text of an error of anybody's code, fit for a terminal and for a database."""
+    try:
+        text = str(error)
+    except Exception as again:  # noqa: BLE001 - whatever else is wrong with it
+        return f"(its text cannot be had: {type(again).__name__})"
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )

@@ -239,9 +239,42 @@ class Greedy(Policy):
         return self.hold(observation, capacity={"action": "expand", "target_tier": 99})
 
 
+class Leaving(Policy):
+    """Wants to end the process."""
+
+    name = "leaving"
+    version = "v1"
+
+    def decide(self, observation: Observation) -> CompanyDecision:
+        raise SystemExit(observation.day)
+
+
+class Wordy(Policy):
+    """Fails with a text that neither a terminal nor a database takes."""
+
+    name = "wordy"
+    version = "v1"
+
+    def decide(self, observation: Observation) -> CompanyDecision:
+        raise ValueError(f"\x1b[2J \ud800\0 {observation.day}")
+
+
+class Silent(Policy):
+    """Answers with what it was asked."""
+
+    name = "silent"
+    version = "v1"
+
+    def decide(self, observation: Observation) -> CompanyDecision:
+        return observation  # type: ignore[return-value]
+
+
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
+        (Leaving, "company-1 (mine), day 0: SystemExit: 0"),
+        (Wordy, r"company-1 (mine), day 0: ValueError: \x1b[2J \ud800\x00 0"),
+        (Silent, "company-1 (mine), day 0: TypeError: the policy decided a Observation, not a"),
         (Breaking, "company-1 (mine), day 7: ZeroDivisionError: no customers"),
         (Greedy, "company-1 (mine), day 0: "),
     ],
