@@ -112,9 +112,9 @@ def session(
     """
     with _ray_running(options):
         _check_shared(location)
-        yield Session(
-            RayCore(), location, campaign, hosts or min(_processors(), most_hosts or _processors())
-        )
+        processors = _processors()
+        count = hosts or min(processors, most_hosts or processors)
+        yield Session(RayCore(), location, campaign, count)
 
 
 @contextmanager
