@@ -5,7 +5,8 @@ from typing import Final
 
 import polars as pl
 
-from campaigns.records import CompanyDayRecord, RunRecords, to_frame
+from campaigns.records import CompanyDayRecord, RunRecords
+from campaigns.records.frames import to_frame
 
 FLOWS: Final = (
     "revenue_cents",

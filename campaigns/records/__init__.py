@@ -1,7 +1,8 @@
 """The record tables of a campaign: what the store and bundles hold, and the analysis reads.
 
 Each table is a typed model whose fields are its columns; `TABLES` lists them by the name that their
-files have. A `RecordSource` gives them one run at a time.
+files have. A `RecordSource` gives them one run at a time. Frames of them are in `frames`, apart,
+because hosts write records and have no use for the library of frames.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ from campaigns.records.conduct import (
     QueryRecord,
     ReplyRecord,
 )
-from campaigns.records.frames import column_types, from_frame, to_frame
 from campaigns.records.runs import (
     CompanyDayRecord,
     CompanyOutcome,
@@ -55,7 +55,4 @@ __all__ = [
     "Row",
     "RunRecord",
     "RunRecords",
-    "column_types",
-    "from_frame",
-    "to_frame",
 ]

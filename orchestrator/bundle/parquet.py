@@ -9,7 +9,8 @@ import msgspec
 import polars as pl
 from polars.exceptions import PolarsError
 
-from campaigns.records import Record, from_frame, to_frame
+from campaigns.records import Record
+from campaigns.records.frames import from_frame, to_frame
 from manifests.errors import IntegrityError
 
 _Row = TypeVar("_Row", bound=Record)

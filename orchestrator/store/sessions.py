@@ -5,12 +5,15 @@ The bytes of an event are the session's business; the store keeps them in order,
 """
 
 from collections.abc import Collection, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
+    LargeBinary,
     Table,
+    Text,
     bindparam,
     case,
     func,
@@ -36,31 +39,50 @@ from orchestrator.store.schema import (
 )
 
 # Built once: they run with every event, and building costs more than running.
-_EVENT: Final = insert(session_events).values(
-    {
-        column.name: DatabaseNow() if column.name == "committed_at" else bindparam(column.name)
-        for column in session_events.columns
-    }
+_PLACE: Final = {
+    name: bindparam(f"of_{name}", type_=BigInteger())
+    for name in ("run", "version", "seat", "attempt", "ordinal")
+}
+
+
+def _at(table: Table, *names: str) -> tuple[ColumnElement[bool], ...]:
+    return tuple(table.c[name] == _PLACE[name] for name in names)
+
+
+_LATER_ATTEMPT: Final = select(fresh_attempts.c.attempt).where(
+    *_at(fresh_attempts, "run", "version", "seat"), fresh_attempts.c.attempt > _PLACE["attempt"]
+)
+_EVENTS: Final = _at(session_events, "run", "version", "seat", "attempt")
+_LAST_EVENT: Final = (
+    select(session_events.c.ordinal, session_events.c.blob)
+    .where(*_EVENTS)
+    .order_by(session_events.c.ordinal.desc())
+    .limit(1)
+)
+_VALUES: Final = {
+    **_PLACE,
+    "kind": bindparam("of_kind", type_=Text()),
+    "epoch": bindparam("of_epoch", type_=BigInteger()),
+    "committed_at": DatabaseNow(),
+    "blob": bindparam("of_blob", type_=LargeBinary()),
+}
+# Of the present attempt, after all that it has: one statement finds out and does it.
+_FOLLOWING_EVENT: Final = (
+    insert(session_events)
+    .from_select(
+        list(_VALUES),
+        select(*_VALUES.values()).where(
+            ~_LATER_ATTEMPT.exists(),
+            select(func.coalesce(func.max(session_events.c.ordinal) + 1, 0))
+            .where(*_EVENTS)
+            .scalar_subquery()
+            == _PLACE["ordinal"],
+        ),
+    )
+    .execution_options(preserve_rowcount=True)
 )
 _FILE: Final = insert(private_files).values(
     {column.name: bindparam(column.name) for column in private_files.columns}
-)
-_LATER_ATTEMPT: Final = select(fresh_attempts.c.attempt).where(
-    fresh_attempts.c.run == bindparam("of_run"),
-    fresh_attempts.c.version == bindparam("of_version"),
-    fresh_attempts.c.seat == bindparam("of_seat"),
-    fresh_attempts.c.attempt > bindparam("of_attempt"),
-)
-_LAST_EVENT: Final = (
-    select(session_events.c.ordinal, session_events.c.blob)
-    .where(
-        session_events.c.run == bindparam("of_run"),
-        session_events.c.version == bindparam("of_version"),
-        session_events.c.seat == bindparam("of_seat"),
-        session_events.c.attempt == bindparam("of_attempt"),
-    )
-    .order_by(session_events.c.ordinal.desc())
-    .limit(1)
 )
 
 
@@ -267,26 +289,20 @@ class SessionStore:
         blob = Blob.of(body)
         written = None if file is None else Blob.of(file.content.encode())
         with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
-            if not self._follows(connection, held, key, ordinal, blob.digest):
+            place = {f"of_{name}": part for name, part in key._asdict().items()}
+            event = {"of_run": held.run, **place, "of_ordinal": ordinal, "of_kind": kind}
+            event |= {"of_epoch": lease.epoch, "of_blob": blob.digest}
+            if connection.execute(_FOLLOWING_EVENT, event).rowcount != 1:
+                self._check_is_last(connection, event, key)
                 return
-            place = {"run": held.run, **key._asdict()}
             blob.keep(connection, held.run)
-            connection.execute(
-                _EVENT,
-                {
-                    **place,
-                    "ordinal": ordinal,
-                    "kind": kind,
-                    "epoch": lease.epoch,
-                    "blob": blob.digest,
-                },
-            )
             if file is not None and written is not None:
                 written.keep(connection, held.run)
                 connection.execute(
                     _FILE,
                     {
-                        **place,
+                        "run": held.run,
+                        **key._asdict(),
                         "path": file.path,
                         "file_version": file.file_version,
                         "blob": written.digest,
@@ -456,29 +472,25 @@ class SessionStore:
         with held.database.read() as connection:
             return connection.scalar(query) or 0
 
-    def _follows(
-        self, connection: Connection, held: HeldRun, key: AttemptKey, ordinal: int, digest: bytes
-    ) -> bool:
-        """Whether an event is the next one; not, when it is the last one that is there.
+    def _check_is_last(
+        self, connection: Connection, event: Mapping[str, Any], key: AttemptKey
+    ) -> None:
+        """Of an event that did not follow: a commit whose end was unknown had succeeded.
 
         Raises IntegrityError: the attempt is archived, or stands elsewhere.
         """
-        place = {"of_run": held.run} | {f"of_{name}": part for name, part in key._asdict().items()}
-        if connection.execute(_LATER_ATTEMPT, place).first() is not None:
+        if connection.execute(_LATER_ATTEMPT, event).first() is not None:
             raise IntegrityError(
                 f"Attempt {key.attempt} of company-{key.seat} at world version {key.version} is "
                 f"archived in the {self._run.key}: a fresh one has taken its place."
             )
-        last = connection.execute(_LAST_EVENT, place).one_or_none()
-        following = 0 if last is None else last.ordinal + 1
-        if following == ordinal:
-            return True
-        # A commit whose end was unknown had succeeded.
-        if last is not None and last.ordinal == ordinal and last.blob == digest:
-            return False
+        last = connection.execute(_LAST_EVENT, event).one_or_none()
+        ordinal = event["of_ordinal"]
+        if last is not None and (last.ordinal, last.blob) == (ordinal, event["of_blob"]):
+            return
         raise IntegrityError(
-            f"The {self._run.key} has {following} events of company-{key.seat} at world "
-            f"version {key.version}, and event {ordinal} was to follow."
+            f"The {self._run.key} has {0 if last is None else last.ordinal + 1} events of "
+            f"company-{key.seat} at world version {key.version}, and event {ordinal} was to follow."
         )
 
 

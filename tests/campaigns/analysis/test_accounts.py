@@ -15,7 +15,8 @@ from campaigns.analysis.outlays import outlays
 from campaigns.analysis.profiles import profiles
 from campaigns.analysis.salvage import salvage_sensitivity
 from campaigns.plan import plan
-from campaigns.records import CompanyDayRecord, to_frame
+from campaigns.records import CompanyDayRecord
+from campaigns.records.frames import to_frame
 from tests.campaigns.analysis.panels import two
 from tests.campaigns.analysis.recorded import company_day
 from tests.campaigns.builders import campaign, outcome, outcomes

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from campaigns.plan import plan
-from campaigns.records import TABLES, Record, column_types
+from campaigns.records import TABLES, Record
+from campaigns.records.frames import column_types
 from engine.scenario import default_scenario
 from manifests.bundle import ENVELOPE_FILE, Bundle
 from manifests.errors import InputError, IntegrityError
