@@ -11,7 +11,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.observation import Observation
@@ -36,9 +38,12 @@ class Books:
         self._preceding: Sequence[CompanyDay] = ()
         self._latest: Sequence[CompanyDay] = ()
         self._shown = -1
-        with self._writing(fresh=True) as connection:
-            for table in TABLES:
-                connection.execute(definition(table))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.write_bytes(_blank())
+        except (sqlite3.Error, OSError) as error:
+            raise self._unwritable(error) from error
 
     @property
     def windows(self) -> int:
@@ -96,13 +101,10 @@ class Books:
                     _insert(connection, table, table.added(elapsed))
 
     @contextmanager
-    def _writing(self, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction; when it fails, these books are as they were before."""
         before = copy(self._chronicle), self._preceding, self._latest
         try:
-            if fresh:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self.path.unlink(missing_ok=True)
             with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
                 # A working copy: what is lost with the machine is made again.
                 connection.execute("PRAGMA journal_mode = MEMORY")
@@ -113,8 +115,24 @@ class Books:
         except BaseException as error:
             self._chronicle, self._preceding, self._latest = before
             if isinstance(error, sqlite3.Error | OSError):
-                raise StoreError(f"Cannot write the books {self.path}: {error}", _REMEDY) from error
+                raise self._unwritable(error) from error
             raise
+
+    def _unwritable(self, error: sqlite3.Error | OSError) -> StoreError:
+        return StoreError(f"Cannot write the books {self.path}: {error}", _REMEDY)
+
+
+@cache
+def _blank() -> bytes:
+    """The file of books without rows: to copy it is cheaper than to define the tables again."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "blank.db"
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for table in TABLES:
+                connection.execute(definition(table))
+            connection.execute("COMMIT")
+        return path.read_bytes()
 
 
 def definition(table: Table) -> str:

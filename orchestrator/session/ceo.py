@@ -34,7 +34,14 @@ from orchestrator.session.recovery import Recovery, told
 from orchestrator.session.sql import Parameters, QueryRefused, QueryResult, QueryWorkers
 from orchestrator.session.state import SessionState
 from orchestrator.session.tools.context import ToolContext
-from orchestrator.store import AttemptKey, FileVersion, Lease, LeaseLost, SessionStore
+from orchestrator.store import (
+    AttemptKey,
+    FileVersion,
+    Lease,
+    LeaseLost,
+    SessionStore,
+    StoredAttempt,
+)
 from orchestrator.supervisor import FAILED, FreshAttempt
 from providers.contract import Provider
 
@@ -174,8 +181,7 @@ class ModelCeo:
     ) -> tuple[CompanyWindowStatus, str, SessionState]:
         """Hold the session of the present attempt; how it stands then, why, and its state."""
         version, seat = window.state.version, self._seat.seat
-        key, fresh = await asyncio.to_thread(self._recovery.present, version, seat)
-        stored = await asyncio.to_thread(self._store.files_before, seat, version)
+        key, fresh, stored, beaten = await asyncio.to_thread(self._stored, version, seat)
         files = PrivateFiles.of(stored)
         if fresh is not None and fresh.files_digest != files.digest:
             raise IntegrityError(
@@ -199,7 +205,6 @@ class ModelCeo:
             self._store.name_of(key),
             used,
         )
-        beaten = await asyncio.to_thread(self._store.beaten_milliseconds, key)
         session = Session(
             opening,
             StoredJournal(self._store, self._lease, key),
@@ -222,6 +227,16 @@ class ModelCeo:
             used_now = {key: _milliseconds(session)}
             await asyncio.to_thread(self._store.beat, self._lease, used_now)
         return status, reason, session.state
+
+    def _stored(
+        self, version: int, seat: int
+    ) -> tuple[AttemptKey, StoredAttempt | None, dict[str, tuple[str, int]], int]:
+        """The present attempt at a window and its grant if it is a fresh one, the files with which
+        the window opened, and the active milliseconds of the attempt's last heartbeat.
+        """
+        key, fresh = self._recovery.present(version, seat)
+        files = self._store.files_before(seat, version)
+        return key, fresh, files, self._store.beaten_milliseconds(key)
 
     def _closed(
         self, window: Window, status: CompanyWindowStatus, reason: str, state: SessionState

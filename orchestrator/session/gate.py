@@ -9,6 +9,7 @@ that none waits for the trouble of another route.
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -45,6 +46,12 @@ class Ledger(Protocol):
     def give_back(self, place: int, tokens: int | None) -> None: ...
 
     def renew(self, places: Sequence[int]) -> None: ...
+
+
+_UNPAUSED_SECONDS: Final = 1.0
+"""For how long a route that was found unpaused is taken to be so: another host may send a request
+more, and none of the many of this host reads the catalogue for nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,8 @@ class RouteGate:
         self.clock = clock
         self.breaker = Breaker()
         self.places: set[int] = set()
+        self._unpaused_until = -math.inf
+        self._looking = asyncio.Lock()
 
     def seat(
         self, run_id: str, seat: int, rest: Callable[[str], None], stopping: Callable[[], bool]
@@ -111,6 +120,28 @@ class RouteGate:
         says whether it is to rest.
         """
         return SeatGate(self, (run_id, seat), stopping, rest)
+
+    async def paused(self) -> str | None:
+        """Why nobody may ask this route before a person acts; None when it is not paused. Raises
+        StoreError.
+        """
+        async with self._looking:
+            now = self.clock.monotonic()
+            if now < self._unpaused_until:
+                return None
+            for pause in await asyncio.to_thread(self.controls.pauses, self.campaign):
+                if pause.candidate == self.candidate:
+                    return f'The route of candidate "{self.candidate}" is paused: {pause.reason}'
+            self._unpaused_until = now + _UNPAUSED_SECONDS
+            return None
+
+    async def pause(self, cause: str, reason: str) -> None:
+        """Let nobody ask this route until a person has put right what ``reason`` names."""
+        async with self._looking:
+            self._unpaused_until = -math.inf
+            await asyncio.to_thread(
+                self.controls.pause, self.campaign, self.candidate, cause, reason
+            )
 
     async def renew(self) -> None:
         """Hold the places of requests that are under way."""
@@ -149,8 +180,7 @@ class SeatGate:
         reason = None
         if closed is None and not self._stopping():
             request = secrets.token_hex(8)
-            most = (request_bytes, output_tokens)
-            reason = await asyncio.to_thread(self._obstacle, request, *most)
+            reason = await self._obstacle(request, request_bytes, output_tokens)
             if reason is None:
                 return self._passed(place, request)
         await self._give_back(place, 0)
@@ -193,19 +223,17 @@ class SeatGate:
 
     async def pause_route(self, cause: str, reason: str) -> None:
         """Let nobody ask this route until a person has put right what ``reason`` names."""
-        gate = self._gate
-        await asyncio.to_thread(gate.controls.pause, gate.campaign, gate.candidate, cause, reason)
+        await self._gate.pause(cause, reason)
 
-    def _obstacle(self, request: str, request_bytes: int, output_tokens: int) -> str | None:
+    async def _obstacle(self, request: str, request_bytes: int, output_tokens: int) -> str | None:
         """Why the run has to rest before a person acts; else the money is set aside."""
         gate = self._gate
-        for pause in gate.controls.pauses(gate.campaign):
-            if pause.candidate == gate.candidate:
-                return f'The route of candidate "{gate.candidate}" is paused: {pause.reason}'
         prices = gate.route.prices
-        if prices is None:
-            return None
-        reason = gate.controls.set_aside(
+        paused = await gate.paused()
+        if paused is not None or prices is None:
+            return paused
+        reason = await asyncio.to_thread(
+            gate.controls.set_aside,
             gate.campaign,
             gate.candidate,
             Asking(*self._seat, request),

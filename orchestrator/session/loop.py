@@ -196,10 +196,7 @@ class Session:
         return self._state.closed.status, self._state.closed.reason
 
     async def _recover(self) -> None:
-        events = await asyncio.to_thread(self._journal.load)
-        if events:
-            self._check_identity(events[0])
-        self._state = await asyncio.to_thread(fold, self._opening.files, events)
+        events, self._state = await asyncio.to_thread(self._loaded)
         self._used_before = max(self._state.use.seconds, self._used_before)
         self._began = self._clock.monotonic()
         if not events:
@@ -208,6 +205,12 @@ class Session:
             await self._happen(Interrupted(self.active_seconds(), self._state.asked.ordinal))
         elif self._state.halted is not None and await asyncio.to_thread(self._journal.has_rested):
             await self._happen(Resumed(self.active_seconds()))
+
+    def _loaded(self) -> tuple[list[Event], SessionState]:
+        events = self._journal.load()
+        if events:
+            self._check_identity(events[0])
+        return events, fold(self._opening.files, events)
 
     def _opened(self, active_seconds: float) -> WindowOpened:
         return WindowOpened(

@@ -59,7 +59,16 @@ _LAST_EVENT: Final = (
     .order_by(session_events.c.ordinal.desc())
     .limit(1)
 )
-_VALUES: Final = {
+_ALL_EVENTS: Final = (
+    select(session_events.c.ordinal, session_events.c.blob, blobs.c.content)
+    .outerjoin(blobs, (blobs.c.run == _PLACE["run"]) & (blobs.c.digest == session_events.c.blob))
+    .where(*_EVENTS)
+    .order_by(session_events.c.ordinal)
+)
+_BEATEN: Final = select(session_heartbeats.c.active_milliseconds).where(
+    *_at(session_heartbeats, "run", "version", "seat", "attempt")
+)
+_VALUES: Final[dict[str, Any]] = {
     **_PLACE,
     "kind": bindparam("of_kind", type_=Text()),
     "epoch": bindparam("of_epoch", type_=BigInteger()),
@@ -143,14 +152,8 @@ class SessionStore:
         held = self._run.held()
         if held is None:
             return []
-        query = (
-            select(session_events.c.ordinal, session_events.c.blob, blobs.c.content)
-            .outerjoin(blobs, referred(held.run, session_events.c.blob))
-            .where(*_of(session_events, held, key))
-            .order_by(session_events.c.ordinal)
-        )
         with held.database.read() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(_ALL_EVENTS, _place(held, key)).all()
         if [row.ordinal for row in rows] != list(range(len(rows))):
             raise IntegrityError(
                 f"The {self._run.key} lacks events of company-{key.seat} at world version "
@@ -289,9 +292,12 @@ class SessionStore:
         blob = Blob.of(body)
         written = None if file is None else Blob.of(file.content.encode())
         with self._run.fenced(lease, CommitPoint.APPEND_EVENT) as (connection, held):
-            place = {f"of_{name}": part for name, part in key._asdict().items()}
-            event = {"of_run": held.run, **place, "of_ordinal": ordinal, "of_kind": kind}
-            event |= {"of_epoch": lease.epoch, "of_blob": blob.digest}
+            event = _place(held, key) | {
+                "of_ordinal": ordinal,
+                "of_kind": kind,
+                "of_epoch": lease.epoch,
+                "of_blob": blob.digest,
+            }
             if connection.execute(_FOLLOWING_EVENT, event).rowcount != 1:
                 self._check_is_last(connection, event, key)
                 return
@@ -315,7 +321,7 @@ class SessionStore:
         the file) by path.
         """
         held = self._run.held()
-        if held is None:
+        if held is None or version == 0:
             return {}
         table, events = private_files.c, session_events.c
         # What an attempt wrote that was given up for another one is not the company's any more.
@@ -466,11 +472,8 @@ class SessionStore:
         held = self._run.held()
         if held is None:
             return 0
-        query = select(session_heartbeats.c.active_milliseconds).where(
-            *_of(session_heartbeats, held, key)
-        )
         with held.database.read() as connection:
-            return connection.scalar(query) or 0
+            return connection.scalar(_BEATEN, _place(held, key)) or 0
 
     def _check_is_last(
         self, connection: Connection, event: Mapping[str, Any], key: AttemptKey
@@ -492,6 +495,11 @@ class SessionStore:
             f"The {self._run.key} has {0 if last is None else last.ordinal + 1} events of "
             f"company-{key.seat} at world version {key.version}, and event {ordinal} was to follow."
         )
+
+
+def _place(held: HeldRun, key: AttemptKey) -> dict[str, Any]:
+    """What binds the parameters of `_PLACE`, the ordinal apart."""
+    return {"of_run": held.run} | {f"of_{name}": part for name, part in key._asdict().items()}
 
 
 def _of(table: Table, held: HeldRun, key: AttemptKey) -> tuple[ColumnElement[bool], ...]:

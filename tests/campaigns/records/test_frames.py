@@ -13,10 +13,8 @@ from campaigns.records import (
     NoteRecord,
     Record,
     ReplyRecord,
-    column_types,
-    from_frame,
-    to_frame,
 )
+from campaigns.records.frames import column_types, from_frame, to_frame
 from tests.campaigns.builders import campaign, outcome
 
 RUN = plan(campaign(("ada",), seeds=[1])).runs[0]
