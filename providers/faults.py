@@ -154,6 +154,9 @@ class Scrub:
         return "Scrub(hidden)"
 
     def __call__(self, text: str, longest: int = LONGEST_MESSAGE) -> str:
+        if not text:
+            # As most names in most parts of a stream are.
+            return ""
         for secret in self._secrets:
             text = text.replace(secret, _HIDDEN)
         text = _BEARER.sub(_HIDDEN, text)

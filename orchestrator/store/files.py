@@ -72,7 +72,8 @@ def _build(
     database = sqlite_database(temporary, new=True, place=path)
     try:
         with database.write(point) as connection:
-            metadata.create_all(connection)
+            # A new file has no tables that would have to be looked for.
+            metadata.create_all(connection, checkfirst=False)
             stamp(connection)
             fill(connection)
         database.keep_log_ahead()
