@@ -13,7 +13,7 @@ from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, Omit
 from providers.access import Access
 from providers.contract import ProviderFault
 from providers.faults import fault_of, vendor_error
-from providers.transport import Deadlines, broken
+from providers.transport import NAME_HEADER, Deadlines, broken
 
 ANTHROPIC_URL: Final = "https://api.anthropic.com"
 VERSION: Final = "2023-06-01"
@@ -68,7 +68,7 @@ async def post_stream(
                 # Not in a variable: tracebacks that show variables would show it.
                 "headers": {
                     "Authorization": f"Bearer {access.key}" if access.key else Omit(),
-                    "X-Client-Request-Id": name or Omit(),
+                    NAME_HEADER: name or Omit(),
                     **_UNREAD,
                 },
                 "timeout": httpx2.Timeout(None, connect=deadlines.connect),

@@ -14,7 +14,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit
 from providers.access import Access
 from providers.contract import Fault, ProviderFault
 from providers.faults import Scrub, fault_of, vendor_error
-from providers.transport import Deadlines, broken
+from providers.transport import NAME_HEADER, Deadlines, broken
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 
@@ -58,7 +58,7 @@ async def post_stream(
                 # Not in a variable: tracebacks that show variables would show it.
                 "headers": {
                     "Authorization": f"Bearer {access.key}" if access.key else Omit(),
-                    "X-Client-Request-Id": name or Omit(),
+                    NAME_HEADER: name or Omit(),
                     **_UNREAD,
                 },
                 "timeout": httpx2.Timeout(None, connect=deadlines.connect),

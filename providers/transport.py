@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
+from zlib import crc32
 
 import httpx2
 
@@ -25,6 +26,7 @@ LARGEST_REFUSAL_BYTES: Final = 1024 * 1024
 # Servers commonly drop a connection after five idle seconds; reusing it then would lose a request.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _KEPT_CONNECTIONS: Final = 512
+_POOLS: Final = 16
 
 # After a read the reader pauses for this share of the stream's age, so that what arrives meanwhile
 # is read at once: a reply is known at most this much later.
@@ -36,6 +38,11 @@ _DRAIN_SECONDS: Final = 0.2
 # These libraries' debug records quote what services answer, which may repeat a key to them.
 for _library in ("anthropic", "httpcore2", "httpx2", "openai"):
     logging.getLogger(_library).setLevel(logging.WARNING)
+
+NAME_HEADER: Final = "X-Client-Request-Id"
+"""Bears the name of a request: that of its conversation, a slash, and what tells it from others."""
+
+_THIS_MACHINE: Final = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 
 _BROKEN: Final = (httpx2.HTTPError, httpx2.StreamError, ssl.SSLError, EOFError, OSError)
 
@@ -71,6 +78,29 @@ class Exchanged(NamedTuple):
     first_token_seconds: float | None
 
 
+class _Pools(httpx2.AsyncBaseTransport):
+    """The connections, in several pools.
+
+    Whenever a request begins or ends, a pool looks at each of its idle connections: with a hundred
+    in one, that would cost as much as all else of the transport. Requests of one conversation take
+    one pool, where the connection of the last is still open.
+    """
+
+    def __init__(self, limits: httpx2.Limits, context: ssl.SSLContext) -> None:
+        self._pools = [
+            httpx2.AsyncHTTPTransport(verify=context, limits=limits) for _ in range(_POOLS)
+        ]
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        conversation = request.headers.get(NAME_HEADER, "").rpartition("/")[0]
+        pool = self._pools[crc32(conversation.encode()) % _POOLS]
+        return await pool.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for pool in self._pools:
+            await pool.aclose()
+
+
 class SharedClient:
     """The HTTP client of one event loop, held by the providers that use it."""
 
@@ -79,14 +109,18 @@ class SharedClient:
     )
 
     def __init__(self) -> None:
+        limits = httpx2.Limits(
+            max_connections=None,
+            max_keepalive_connections=_KEPT_CONNECTIONS,
+            keepalive_expiry=_KEEP_ALIVE_SECONDS,
+        )
+        context = httpx2.create_ssl_context()
         self.http = httpx2.AsyncClient(
-            limits=httpx2.Limits(
-                max_connections=None,
-                max_keepalive_connections=_KEPT_CONNECTIONS,
-                keepalive_expiry=_KEEP_ALIVE_SECONDS,
-            ),
-            # A proxy that the environment names has no way to this machine's own services.
-            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
+            limits=limits,
+            verify=context,
+            # A proxy that the environment names comes before "everywhere", but has no way to this
+            # machine's own services.
+            mounts=dict.fromkeys((*_THIS_MACHINE, "all://*"), _Pools(limits, context)),
             # Elsewhere is not the endpoint that the route names.
             follow_redirects=False,
             event_hooks={"response": [_bound_refusal]},
