@@ -1,7 +1,7 @@
 """Evidence from several places: campaigns of stores, and plain tables of Scores."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,15 @@ def gather(
     """
     found = [_read(store, name) for store, name in _chosen(stores, names)]
     return _told_apart([*found, *bundled, *(read_scores(file) for file in scores)])
+
+
+def followed(stores: Sequence[str], names: Sequence[str]) -> Generator[StoreSource]:
+    """The same campaigns in the same order, to be followed window by window; the store of one is
+    closed when the next is asked for. Errors as `gather`.
+    """
+    for store, name in _chosen(stores, names):
+        with open_store(store) as opened:
+            yield StoreSource(opened, name)
 
 
 def _chosen(stores: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,7 @@ from orchestrator.cli.output import (
     JsonOption,
     notice,
     print_json,
+    progress_bar,
 )
 from orchestrator.cli.tables import print_text
 
@@ -127,31 +128,45 @@ def report(
     ] = Path("ceo-arena-report"),
     as_json: JsonOption = False,
 ) -> None:
-    """Write the report: one HTML page, every figure as SVG and PNG, every table.
+    """Write the report: one HTML page, every figure as SVG and PNG, every table, and an explorer.
 
     The page is one file that loads nothing: open it from the folder, send it,
-    print it. Ends with 1 when runs are missing, which the page says as well,
+    print it. The explorer beside it shows any window of any company of a
+    store: what the CEO read, did and wrote, next to the market; keep its
+    folder with it. Ends with 1 when runs are missing, which the page says as well,
     or when the tables in a bundle are not those that its records lead to.
 
-    JSON: page, figures (by section), tables, complete, notices.
+    JSON: page, explorer (null without a run to follow), figures (by section),
+    tables, complete, notices.
     """
     from campaigns.analysis.tables import all_tables
     from campaigns.report.figures import all_figures
+    from campaigns.report.figures.setting import Setting
     from campaigns.report.files import write_figures, write_tables
+    from campaigns.report.page.explorer import write_explorer
     from campaigns.report.page.report import report_page
+    from orchestrator.gathering import followed
 
     found, differences = _study(names, store, scores, bundle, public_keys(key))
     tables = all_tables(found)
     figures = all_figures(found, tables)
     page = out / "report.html"
-    with _writing(out):
+    sources = followed(_places(names, store, scores, bundle), names or [])
+    labels = (each.campaign for each in found.evidence)
+    runs = sum(len(each.planned) for each in found.evidence)
+    with _writing(out), closing(sources), progress_bar("following runs", runs) as done:
         write_tables(tables.values(), out / "tables")
         write_figures((each for own in figures.values() for each in own), out / "figures")
-        page.write_text(report_page(found, tables, figures), encoding="utf-8")
+        # Stores come first in the evidence, and the names are those that it gives them.
+        named = zip(labels, sources, strict=False)
+        explorer = write_explorer(named, Setting(found, tables).looks, out, done)
+        link = None if explorer is None else explorer.name
+        page.write_text(report_page(found, tables, figures, link), encoding="utf-8")
     if as_json:
         print_json(
             {
                 "page": str(page),
+                "explorer": None if explorer is None else str(explorer),
                 "figures": {name: [each.name for each in own] for name, own in figures.items()},
                 "tables": list(tables),
                 "complete": found.is_complete,
@@ -183,12 +198,22 @@ def _study(
     from orchestrator.bundle.analysis import analysed
     from orchestrator.gathering import gather
 
-    places = stores or []
-    if not places and (names or not (scores or bundles)):
-        places = [os.environ.get(STORE_VARIABLE) or DEFAULT_STORE]
+    places = _places(names, stores, scores, bundles)
     bundled = [analysed(checked_bundle(path, keys)) for path in bundles or []]
     evidence = gather(places, names or [], scores or [], [each for each, _ in bundled])
     return study(evidence), [difference for _, own in bundled for difference in own]
+
+
+def _places(
+    names: list[str] | None,
+    stores: list[str] | None,
+    scores: list[Path] | None,
+    bundles: list[Path] | None,
+) -> list[str]:
+    """The stores that are meant: the usual one where nothing else is named."""
+    if stores or (not names and (scores or bundles)):
+        return stores or []
+    return [os.environ.get(STORE_VARIABLE) or DEFAULT_STORE]
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from orchestrator.binding import bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.records.accounts import company_days, market_days
 from orchestrator.records.conduct import Journal, company_windows
+from orchestrator.records.trajectories import StoredTrajectory
 from orchestrator.store import RunStatus, RunStore, Store
 
 
@@ -50,6 +51,21 @@ class StoreSource:
     def planned(self) -> Sequence[PlannedRun]:
         """Every planned run in scheduling order, as the catalogue has it."""
         return [row.planned for row in self._store.catalogue.runs(self._campaign)]
+
+    @property
+    def products(self) -> list[str]:
+        """The product ids in the scenario's order."""
+        return list(self._scenario.product_ids)
+
+    @property
+    def window_days(self) -> int:
+        """Days between two boundaries."""
+        return self._scenario.window_days
+
+    @property
+    def horizon_days(self) -> int:
+        """Days of a whole run."""
+        return self._scenario.horizon_days
 
     def runs(self) -> Iterator[StoredRun]:
         """The runs in scheduling order; the file of one is closed when the next is asked for."""
@@ -86,6 +102,11 @@ class StoredRun:
         """The run's rows of one table, in the order of its key columns."""
         read = _READERS[table]
         return cast("Iterator[Row]", read(self))
+
+    @property
+    def trajectory(self) -> StoredTrajectory:
+        """The run window by window."""
+        return StoredTrajectory(self._store, self._scenario)
 
     @cached_property
     def _status(self) -> RunStatus:

@@ -16,15 +16,21 @@ from campaigns.report.page import render
 
 
 def report_page(
-    study: Study, tables: Mapping[str, Table], figures: Mapping[str, Sequence[Figure]]
+    study: Study,
+    tables: Mapping[str, Table],
+    figures: Mapping[str, Sequence[Figure]],
+    explorer: str | None = None,
 ) -> str:
-    """The whole page: figures with their captions, every table that has rows as data in it."""
+    """The whole page: figures with their captions, every table that has rows as data in it.
+    `explorer` is the file of the trajectory explorer beside it, where there is one.
+    """
     shown = [_table(table) for table in tables.values() if not table.frame.is_empty()]
     by_name = {table["name"]: table for table in shown}
     return render(
         "report.html.j2",
         title=" + ".join(each.campaign for each in study.evidence) or "Nothing",
         lead=_lead(study),
+        explorer=explorer,
         notices=study.notices(),
         tiles=_tiles(tables["scale"]),
         standings=_standings(study, tables),
