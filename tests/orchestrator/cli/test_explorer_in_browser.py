@@ -1,0 +1,174 @@
+"""The trajectory explorer as people use it, written by `report` from a store of scripted agents."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from orchestrator.cli.main import main
+from orchestrator.session.events import ToolReceipt, encode_event, kind_of
+from orchestrator.session.files import FileChange
+from orchestrator.store import AttemptKey, FileVersion, RunKey, SessionStore, open_store
+from tests.browser import Shown, needs_chromium, running_browser, shown
+from tests.orchestrator.cli.rehearsed import EVENTS, NAME, OPEN, PLAYED, make_store
+
+pytestmark = [needs_chromium, pytest.mark.xdist_group("browser")]
+
+HOSTILE = "</script><script>document.title='taken'</script>\u2028<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("explorer")
+    location = make_store(folder)
+    _write_hostile_note(location)
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ["report", "--store", str(location), "--out", str(folder / "report"), "--json"]
+        patch.setattr(sys, "argv", ["ceo-arena", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert end.value.code == 1, "one of its two runs is not completed"
+    return folder / "report" / "explorer.html"
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path) -> Iterator[Browser]:
+    assert page.exists(), "all that needs an event loop is done"
+    with running_browser() as running:
+        yield running
+
+
+def _write_hostile_note(location: Path) -> None:
+    """The open window of the other run goes on with one more note."""
+    with open_store(str(location)) as store:
+        run = store.run(RunKey(NAME, OPEN))
+        lease = run.acquire("a test", 600)
+        change = FileChange("MEMORY.md", 2, HOSTILE)
+        event = ToolReceipt(7.0, "d", HOSTILE, HOSTILE, ok=True, file_change=change)
+        file = FileVersion(change.path, change.version, change.content)
+        SessionStore(run).append(
+            lease, AttemptKey(0, 1, 0), len(EVENTS), kind_of(event), encode_event(event), file
+        )
+        run.release(lease)
+
+
+def link(page: Path, run: str, seat: int, day: int) -> str:
+    return f"{page.as_uri()}#{NAME}/{run}/{seat}/{day}"
+
+
+def moment(found: Shown) -> str:
+    return found.page.url.rpartition("#")[2]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_it_opens_at_a_moment_asks_for_files_beside_it_and_complains_of_nothing(
+    browser: Browser, page: Path, width: int, colours: str
+) -> None:
+    address = link(page, PLAYED, 1, 7)
+    with shown(browser, address, width, colours="dark" if colours == "dark" else "light") as found:
+        expect(found.page.get_by_role("heading", name="writer sealed")).to_be_visible()
+        expect(found.page.locator("#moment")).to_have_text("day 7")
+        assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        asked = [url.removeprefix(page.parent.as_uri()) for url in found.asked]
+        assert asked[0].startswith("/explorer.html")
+        assert all(url.startswith((page.parent.as_uri(), "data:")) for url in found.asked)
+        # One script of the run, one of the company, and nothing else of the campaign.
+        scripts = sorted(url for url in asked if url.endswith(".js"))
+        assert scripts == ["/explorer/c1r1.js", "/explorer/c1r1s1.js"]
+        assert found.said == []
+
+
+def test_what_was_read_done_and_written_is_told(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, PLAYED, 1, 7)) as found:
+        story = found.page.locator("#story")
+        expect(story.locator("summary", has_text="Briefing")).to_be_visible()
+        expect(story.locator("pre.sql").first).to_contain_text("SELECT")
+        expect(story.locator(".decision").first).to_contain_text("Sealed decision")
+        expect(story.locator(".diff .added").first).to_be_visible()
+        market = found.page.locator("#market")
+        assert market.locator("table").first.locator("tbody tr").count() == 3
+        expect(market).to_contain_text("Prices")
+
+
+def test_keys_step_through_windows_companies_and_runs(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, PLAYED, 1, 0)) as found:
+        keys = found.page.keyboard
+        place = found.page.locator("#moment")
+        for pressed, expected in (
+            ("ArrowRight", f"{NAME}/{PLAYED}/1/7"),
+            ("n", f"{NAME}/{PLAYED}/1/7"),
+            ("p", f"{NAME}/{PLAYED}/1/0"),
+            ("ArrowLeft", f"{NAME}/{PLAYED}/1/0"),
+            ("End", f"{NAME}/{PLAYED}/1/7"),
+            ("j", f"{NAME}/{PLAYED}/2/7"),
+            ("k", f"{NAME}/{PLAYED}/1/7"),
+            ("]", f"{NAME}/{OPEN}/1/0"),
+            ("[", f"{NAME}/{PLAYED}/1/0"),
+        ):
+            keys.press(pressed)
+            assert moment(found) == expected, pressed
+            expect(place).to_have_text(f"day {expected.rpartition('/')[2]}")
+        keys.press("?")
+        expect(found.page.get_by_role("dialog")).to_be_visible()
+        keys.press("Escape")
+        found.page.go_back()
+        assert moment(found) == f"{NAME}/{OPEN}/1/0"
+        assert found.said == []
+
+
+def test_filters_lead_to_windows_of_a_status_and_to_a_candidate(
+    browser: Browser, page: Path
+) -> None:
+    with shown(browser, link(page, PLAYED, 1, 0)) as found:
+        found.page.locator("#candidate").select_option(label="buyer")
+        assert moment(found) == f"{NAME}/{PLAYED}/3/0"
+        found.page.locator("#status").select_option(label="provider error")
+        assert moment(found) == f"{NAME}/{OPEN}/3/0", "the only run with such a window"
+        assert found.page.locator("#run").locator("option").count() == 1
+        expect(found.page.locator("#story")).to_contain_text("no credit left")
+        assert found.page.get_by_role("button", name="Next window").is_disabled()
+
+
+def test_a_company_is_chosen_in_the_table_of_all(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, PLAYED, 1, 7)) as found:
+        found.page.locator("#market").get_by_role("button", name="rival").click()
+        assert moment(found) == f"{NAME}/{PLAYED}/2/7"
+        expect(found.page.locator("#story")).to_contain_text("A company without a model")
+
+
+def test_a_link_to_what_is_not_there_says_so(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, "no-such-run", 9, 999)) as found:
+        expect(found.page.get_by_role("status")).to_contain_text("not in this report")
+        expect(found.page.locator("#story h2").first).to_be_visible()
+        assert found.said == []
+
+
+def test_text_of_a_model_is_never_read_as_markup(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, OPEN, 1, 0)) as found:
+        diff = found.page.locator("#story .diff").last
+        expect(diff).to_contain_text("</script><script>document.title='taken'</script>")
+        assert found.page.locator("#story img, #story script").count() == 0
+        assert found.page.title() != "taken"
+        assert found.said == []
+    for file in page.parent.glob("explorer*/**/*.js"):
+        assert "</script" not in file.read_text(encoding="ascii")
+
+
+def test_report_and_explorer_lead_to_each_other(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, PLAYED, 1, 0)) as found:
+        found.page.get_by_role("link", name="Report").click()
+        found.page.get_by_role("link", name="Explorer").click()
+        expect(found.page.locator("#story h2").first).to_be_visible()
+
+
+def test_a_script_that_is_missing_is_named(browser: Browser, page: Path) -> None:
+    chunk = page.parent / "explorer" / "c1r1s2.js"
+    away = chunk.rename(chunk.with_suffix(".away"))
+    try:
+        with shown(browser, link(page, PLAYED, 2, 0)) as found:
+            expect(found.page.get_by_role("status")).to_contain_text("explorer/c1r1s2.js is not")
+    finally:
+        away.rename(chunk)
