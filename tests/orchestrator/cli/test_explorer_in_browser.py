@@ -141,7 +141,7 @@ def test_a_company_is_chosen_in_the_table_of_all(browser: Browser, page: Path) -
 
 def test_a_link_to_what_is_not_there_says_so(browser: Browser, page: Path) -> None:
     with shown(browser, link(page, "no-such-run", 9, 999)) as found:
-        expect(found.page.get_by_role("status")).to_contain_text("not in this report")
+        expect(found.page.locator("#said")).to_contain_text("not in this report")
         expect(found.page.locator("#story h2").first).to_be_visible()
         assert found.said == []
 
@@ -169,6 +169,6 @@ def test_a_script_that_is_missing_is_named(browser: Browser, page: Path) -> None
     away = chunk.rename(chunk.with_suffix(".away"))
     try:
         with shown(browser, link(page, PLAYED, 2, 0)) as found:
-            expect(found.page.get_by_role("status")).to_contain_text("explorer/c1r1s2.js is not")
+            expect(found.page.locator("#said")).to_contain_text("explorer/c1r1s2.js is not")
     finally:
         away.rename(chunk)
