@@ -222,7 +222,9 @@ class CampaignDefinition(_CampaignData):
         "fresh-allowance", description='"fresh-allowance" or "cumulative-usage"'
     )
     limits: Limits = Field(
-        Limits(), description="a table with max_active_runs, lease_seconds and allowances"
+        Limits(),
+        description="a table with max_active_runs, lease_seconds, spending_cap_cents and "
+        "allowances",
     )
     candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)] = Field(
         description="one [[candidates]] table for each candidate"

@@ -1,4 +1,4 @@
-"""Commands that carry a campaign out, and those that steer and follow it from any shell."""
+"""Commands that carry a campaign out, and those that follow it from any shell."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,18 +15,15 @@ from orchestrator.cli.output import (
     HostsOption,
     JsonOption,
     NameArgument,
+    ReasonOption,
+    RunOption,
+    SeatOption,
     StoreOption,
     chosen_campaign,
     notice,
     print_json,
 )
-from orchestrator.cli.steering import (
-    DayOption,
-    ReasonOption,
-    RunOption,
-    SeatOption,
-    resumed_below,
-)
+from orchestrator.cli.steering import DayOption, resumed_below
 
 if TYPE_CHECKING:
     from orchestrator.progress import CampaignProgress
@@ -40,7 +37,10 @@ _LOOK_SECONDS: Final = 1.0
 @app.command()
 def launch(
     campaign: Annotated[
-        str, typer.Argument(help="A campaign of the library, or the path of a campaign file.")
+        str,
+        typer.Argument(
+            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
+        ),
     ],
     days: DaysOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -66,6 +66,8 @@ def launch(
     unless CEO_ARENA_REHEARSAL_URL names one.
 
     A short form bears the campaign's name; keep it in another store than the whole one.
+
+    Ends with 1 when the campaign did not come to its end. JSON: as `results` gives it.
     """
     from campaigns.definition import load_definition
     from campaigns.plan import plan
@@ -104,6 +106,8 @@ def resume(
     Runs that were paused or stopped go on as well, except those that are held
     themselves: resume these with --run. With --run, nothing is carried out
     here: the run, or a company-window of it, is let go on.
+
+    JSON: as `results` gives it; with --run as `pause` does.
     """
     from orchestrator.actors.cluster import check_address
     from orchestrator.binding import check_package
@@ -141,7 +145,14 @@ def status(
     runs: Annotated[bool, typer.Option("--runs", help="Show every run.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how the campaigns of a store stand, or one of them."""
+    """Show how the campaigns of a store stand, or one of them.
+
+    JSON: campaign, plan_hash, desired, reason, owner (who carries it out, or null), finished, runs
+    (total, and how many are in each state), windows and days (settled, total), bankruptcies,
+    seconds_left, spent_microdollars, projected_microdollars; with --runs also matrix: each with
+    run, group, repeat, seed, lineup, state, reason, windows, days, exits (seat to day), owner,
+    window_seconds, barrier. Without a name, campaigns: a list of these.
+    """
     from orchestrator.progress import ProgressReader
     from orchestrator.store import open_store
 
@@ -166,7 +177,10 @@ def watch(
         bool, typer.Option("--json", help="Print a JSON object on a line after each change.")
     ] = False,
 ) -> None:
-    """Follow a campaign that is carried out anywhere, until it ends or pauses."""
+    """Follow a campaign that is carried out anywhere, until it ends or pauses.
+
+    Ends with 1 when it is not complete. JSON: as `status` gives it.
+    """
     from orchestrator.cli.watching import view
     from orchestrator.progress import ProgressReader
     from orchestrator.store import open_store

@@ -29,7 +29,10 @@ SICK = 1
 @app.command()
 def doctor(
     campaign: Annotated[
-        str, typer.Argument(help="A campaign of the library, or the path of a campaign file.")
+        str,
+        typer.Argument(
+            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
+        ),
     ],
     store: StoreOption = DEFAULT_STORE,
     address: AddressOption = None,

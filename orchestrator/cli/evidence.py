@@ -50,7 +50,10 @@ def replay(
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="How many processes replay.", show_default="one for each processor"
+            metavar="N",
+            min=1,
+            help="How many processes replay.",
+            show_default="one for each processor",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -62,6 +65,9 @@ def replay(
 
     From a bundle nothing else is needed. Its files must be those of its statement and, with --key,
     be signed by the owners of these keys and nobody else.
+
+    JSON: runs, matched, complete, days, windows (how many), differences, each with run, day,
+    company, field, recorded, recomputed, what.
     """
     workers = jobs or os.cpu_count() or 1
     if bundle is None:

@@ -65,7 +65,12 @@ def campaigns(as_json: JsonOption = False) -> None:
 
 @app.command("plan")
 def show_plan(
-    campaign: Annotated[str, typer.Argument(help="A library campaign, or the path of a file.")],
+    campaign: Annotated[
+        str,
+        typer.Argument(
+            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
+        ),
+    ],
     days: DaysOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="List every run as well.")] = False,
     estimated: Annotated[
@@ -75,7 +80,7 @@ def show_plan(
         str | None,
         typer.Option(
             "--past",
-            metavar="DIRECTORY",
+            metavar="PLACE",
             help="A store from whose runs of the same models the estimate is taken.",
             show_default="none; windows are guessed",
         ),
@@ -151,12 +156,14 @@ def search_rule(
     store: Annotated[
         str | None,
         typer.Option(
-            metavar="DIRECTORY",
+            metavar="PLACE",
             help="Keep the search there; given again, it goes on where it stood.",
             show_default="a temporary one, removed at the end",
         ),
     ] = None,
-    name: Annotated[str, typer.Option(help="The search's name in the store.")] = "rule-search",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="The search's name in the store.")
+    ] = "rule-search",
     hosts: HostsOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,

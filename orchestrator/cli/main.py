@@ -29,12 +29,15 @@ from orchestrator.cli import (
     storage,
     worlds,
 )
+from orchestrator.cli.contents import EXIT_CODES, Contents
 from orchestrator.cli.output import keep_password_apart, notice
 
 DEFECT: Final = 70
 
 app = typer.Typer(
     name="ceo-arena",
+    cls=Contents,
+    epilog=EXIT_CODES,
     help="A reproducible market in which CEOs, models or rules, run competing companies.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

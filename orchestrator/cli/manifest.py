@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 manifest_app = typer.Typer(
     no_args_is_help=True,
-    help="What binds a campaign's results. MANIFEST is a bundle, a manifest as JSON, a store (a "
-    "directory or URL, with #CAMPAIGN where it has several), a campaign file, or a library name.",
+    help="What binds a campaign's results: show it, compare two, prove an endpoint.\n\n"
+    "MANIFEST is a bundle, a manifest as JSON, a store (a directory or URL, with #CAMPAIGN where "
+    "it has several), a campaign file, or a library name.",
 )
 app.add_typer(manifest_app, name="manifest")
 
@@ -78,7 +79,7 @@ def diff(left: ManifestArgument, right: ManifestArgument, as_json: JsonOption = 
 @manifest_app.command()
 def endpoint(
     manifest: ManifestArgument,
-    candidate: Annotated[str, typer.Argument(help="A candidate that is a model.")],
+    candidate: Annotated[str, typer.Argument(metavar="ID", help="A candidate that is a model.")],
     url: Annotated[str, typer.Argument(metavar="URL", help="The endpoint to be proven.")],
     key: Annotated[
         str | None,

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from manifests.errors import InputError
+from orchestrator.lifecycle import CompanyWindowStatus
 
 if TYPE_CHECKING:
     from orchestrator.store import Store
@@ -48,11 +49,34 @@ NameArgument = Annotated[
     str | None,
     typer.Argument(metavar="NAME", help="The campaign.", show_default="the store's only one"),
 ]
+RunOption = Annotated[
+    str | None,
+    typer.Option("--run", metavar="ID", help="Only this run.", show_default="all"),
+]
+SeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seat", metavar="N", min=1, help="Only this company's seat.", show_default="all"
+    ),
+]
+StatusOption = Annotated[
+    CompanyWindowStatus | None,
+    typer.Option(
+        "--status",
+        metavar="STATUS",
+        help=f"Only windows of this status: {', '.join(CompanyWindowStatus)}.",
+        show_default="all",
+    ),
+]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the campaign.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 HostsOption = Annotated[
     int | None,
     typer.Option(
         "--hosts",
+        metavar="N",
         min=1,
         help="How many host processes play the runs.",
         show_default="one for each processor",
@@ -62,6 +86,7 @@ AddressOption = Annotated[
     str | None,
     typer.Option(
         "--address",
+        metavar="ADDRESS",
         help="A Ray cluster to run on, host:port or auto.",
         show_default="a private Ray on this machine",
     ),

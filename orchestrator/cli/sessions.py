@@ -12,12 +12,14 @@ from orchestrator.cli.output import (
     Column,
     JsonOption,
     NameArgument,
+    RunOption,
+    SeatOption,
+    StatusOption,
     StoreOption,
     chosen_campaign,
     print_json,
 )
 from orchestrator.cli.tables import print_table, print_text
-from orchestrator.lifecycle import CompanyWindowStatus
 
 if TYPE_CHECKING:
     from engine.tables import Table
@@ -29,20 +31,15 @@ app = typer.Typer()
 @app.command()
 def windows(
     name: NameArgument = None,
-    run: Annotated[
-        str | None,
-        typer.Option("--run", metavar="ID", help="Only this run.", show_default="all"),
-    ] = None,
-    seat: Annotated[
-        int | None, typer.Option(min=1, help="Only this seat.", show_default="all")
-    ] = None,
-    status: Annotated[
-        CompanyWindowStatus | None, typer.Option(help="Only this status.", show_default="all")
-    ] = None,
+    run: RunOption = None,
+    seat: SeatOption = None,
     day: Annotated[
         int | None,
-        typer.Option(min=0, help="Only windows that open on this day.", show_default="all"),
+        typer.Option(
+            metavar="N", min=0, help="Only windows that open on this day.", show_default="all"
+        ),
     ] = None,
+    status: StatusOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:

@@ -11,6 +11,7 @@ from orchestrator.cli.output import (
     Column,
     JsonOption,
     NameArgument,
+    ReasonOption,
     StoreOption,
     chosen_campaign,
     dollars,
@@ -41,7 +42,7 @@ def spending(
             show_default="the whole campaign",
         ),
     ] = None,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")] = "",
+    reason: ReasonOption = "",
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:

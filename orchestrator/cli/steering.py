@@ -12,31 +12,26 @@ from orchestrator.cli.output import (
     Column,
     JsonOption,
     NameArgument,
+    ReasonOption,
+    RunOption,
+    SeatOption,
+    StatusOption,
     StoreOption,
     chosen_campaign,
     notice,
     print_json,
 )
-from orchestrator.lifecycle import CompanyWindowStatus
 
 if TYPE_CHECKING:
     from orchestrator.store import DesiredState, Store
 
 app = typer.Typer()
 
-ReasonOption = Annotated[str, typer.Option("--reason", help="Why; kept with the campaign.")]
-RunOption = Annotated[
-    str | None,
-    typer.Option("--run", metavar="ID", help="Only this run.", show_default="the whole campaign"),
-]
-SeatOption = Annotated[
-    int | None,
-    typer.Option("--seat", min=1, help="Only this company's window.", show_default="the run"),
-]
 DayOption = Annotated[
     int | None,
     typer.Option(
         "--day",
+        metavar="N",
         min=0,
         help="The day on which that window opened.",
         show_default="where the run stands",
@@ -96,11 +91,10 @@ def retry(
     seat: SeatOption = None,
     day: DayOption = None,
     candidate: Annotated[
-        str | None, typer.Option(help="Only windows of this candidate.", show_default="all")
+        str | None,
+        typer.Option(metavar="ID", help="Only windows of this candidate.", show_default="all"),
     ] = None,
-    status: Annotated[
-        CompanyWindowStatus | None, typer.Option(help="Only this status.", show_default="all")
-    ] = None,
+    status: StatusOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what is eligible, and why the rest is not.")
     ] = False,
@@ -193,9 +187,7 @@ def why(
 def failures(
     name: NameArgument = None,
     run: RunOption = None,
-    seat: Annotated[
-        int | None, typer.Option("--seat", min=1, help="Only this seat.", show_default="all")
-    ] = None,
+    seat: SeatOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:

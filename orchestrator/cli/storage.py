@@ -29,6 +29,9 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
     The databases themselves, plans and manifests, leases, every digest, every account to the cent,
     every journal against the files, drafts and decisions that came of it. Ends with 1 and names the
     places when something does not agree. Nothing is changed; campaigns may go on meanwhile.
+
+    JSON: clean, campaigns, runs, windows, days, attempts (how many were looked at), problems, each
+    with place and fault.
     """
     from orchestrator.audit import audit_store
     from orchestrator.cli.tables import print_text
@@ -57,21 +60,29 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
 def backup(
     to: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to; must not exist.")],
     store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Copy a store to a new directory while its campaigns go on; the copy is a store itself.
 
     A run of the copy stands at its last boundary at that moment, and goes on from there with
     resume. A store in PostgreSQL is backed up with pg_dump.
+
+    JSON: directory, databases (how many).
     """
     from orchestrator.store.copying import backup as copied
 
     files = copied(store, to)
-    notice(f"{files} databases of {store_shown(store)} are in {to}.")
+    if as_json:
+        print_json({"directory": str(to), "databases": files})
+    else:
+        notice(f"{files} databases of {store_shown(store)} are in {to}.")
 
 
 @app.command()
 def copy(
-    to: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user@host/database")],
+    to: Annotated[
+        str, typer.Argument(metavar="URL", help="Where to: postgresql://user@host/name.")
+    ],
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -79,6 +90,8 @@ def copy(
 
     All of it is one transaction: what breaks off leaves nothing, and doing it again does no harm.
     A store whose campaigns are being carried out is not copied.
+
+    JSON: runs, rows, was_there (an earlier copy had brought them).
     """
     from orchestrator.store.copying import copy_to_server
 

@@ -48,10 +48,16 @@ def run(
             metavar="N", help="How many companies compete; more than 8 repeat the characters."
         ),
     ] = 8,
-    seed: Annotated[int, typer.Option(help="The economic seed: all luck follows from it.")] = 11,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="The economic seed: all luck follows from it.")
+    ] = 11,
     days: Annotated[
         int | None,
-        typer.Option(help="How long the world lasts.", show_default="500, or the scenario's own"),
+        typer.Option(
+            metavar="N",
+            help="How many days the world lasts.",
+            show_default="500, or the scenario's own",
+        ),
     ] = None,
     scenario: Annotated[
         Path | None,

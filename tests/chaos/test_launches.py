@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,11 +87,9 @@ def test_a_campaign_is_launched_watched_and_printed(long_trial: Place) -> None:
     assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
     assert list(Path(long_trial.temporary).iterdir()) == []
 
-    began = time.monotonic()
     again = long_trial.run("launch", str(long_trial.file), "--json")
     assert (again.returncode, json.loads(again.stdout)) == (0, results)
     assert "starting Ray" not in again.stderr
-    assert time.monotonic() > began
     assert long_trial.run("replay").returncode == 0
 
 

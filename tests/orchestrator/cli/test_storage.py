@@ -30,6 +30,9 @@ def test_a_backup_is_a_store(capsys: Capture, store: Path, tmp_path: Path) -> No
     answer = ceo_arena(capsys, "backup", tmp_path / "monday", "--store", store)
     assert answer.code == 2
     assert "There is something at" in answer.err
+    tuesday = tmp_path / "tuesday"
+    answer = ceo_arena(capsys, "backup", tuesday, "--store", store, "--json")
+    assert answer.data == {"directory": str(tuesday), "databases": 2}
 
 
 def test_a_copy_says_where_to_go_on(capsys: Capture, store: Path, postgresql: Server) -> None:

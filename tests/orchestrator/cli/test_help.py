@@ -1,0 +1,77 @@
+"""What `--help` says of all commands: nothing is missing, and one thing has one name."""
+
+from collections.abc import Iterator
+
+import pytest
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from orchestrator.cli.contents import HEADINGS
+from orchestrator.cli.main import app
+from tests.orchestrator.cli.commands import ceo_arena
+
+# What they print is a document already, or lines that a program reads, or nothing.
+WITHOUT_JSON = {"gateway", "schemas", "scenario show"}
+
+
+def commands(group: TyperGroup, *above: str) -> Iterator[tuple[str, TyperCommand]]:
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, *above, name)
+        else:
+            assert isinstance(command, TyperCommand)
+            yield " ".join((*above, name)), command
+
+
+def contents() -> TyperGroup:
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+ALL = dict(commands(contents()))
+
+
+def options(command: TyperCommand) -> dict[str, TyperOption]:
+    found = [each for each in command.params if isinstance(each, TyperOption)]
+    return {name: each for each in found for name in each.opts}
+
+
+def test_every_command_stands_under_one_heading() -> None:
+    placed = [name for names in HEADINGS.values() for name in names]
+    assert placed == list(contents().commands)
+
+
+def test_the_list_of_commands_has_the_headings_and_the_exit_codes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = ceo_arena(capsys, "--help")
+    assert answer.code == 0
+    places = [answer.out.index(heading) for heading in (*HEADINGS, "Exit codes")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_command_explains_itself_and_all_that_it_takes(name: str) -> None:
+    command = ALL[name]
+    assert (command.help or "").splitlines()[0].endswith((".", "?"))
+    for each in command.params:
+        assert isinstance(each, TyperArgument | TyperOption)
+        assert each.help, each.name
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in WITHOUT_JSON])
+def test_a_command_that_prints_data_prints_it_as_json_and_says_what_is_in_it(name: str) -> None:
+    assert "--json" in options(ALL[name])
+    assert "JSON:" in (ALL[name].help or "")
+
+
+@pytest.mark.parametrize(
+    "option", ["--store", "--run", "--seat", "--day", "--reason", "--candidate", "--hosts"]
+)
+def test_what_an_option_takes_is_called_the_same_everywhere(option: str) -> None:
+    taken = {
+        options(command)[option].metavar for command in ALL.values() if option in options(command)
+    }
+    assert len(taken) == 1
+    assert None not in taken
