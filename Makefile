@@ -86,7 +86,7 @@ $(STAMP): requirements.lock pyproject.toml Makefile $(if $(INTACT),,again)
 	@pwd -P > $(STAMP)
 
 # Resolves for all supported versions and systems at once and keeps present pins where it can; with
-# UPGRADE=1 it takes the newest versions.
+# UPGRADE=1 it takes the newest versions. The container image has the same ones.
 lock:
 	@$(FOUND_PYTHON) \
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
@@ -94,9 +94,14 @@ lock:
 	UV_CUSTOM_COMPILE_COMMAND="make lock" "$$folder/bin/uv" pip compile --quiet \
 	    --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	    --no-emit-index-url --no-annotate $(if $(UPGRADE),--upgrade) \
-	    --extra dev --output-file requirements.lock pyproject.toml
-	@if grep -n '://' requirements.lock; then \
-	    echo "requirements.lock names a host; it must not." >&2; exit 1; fi
+	    --extra dev --output-file requirements.lock pyproject.toml && \
+	UV_CUSTOM_COMPILE_COMMAND="make lock" "$$folder/bin/uv" pip compile --quiet \
+	    --python-platform linux --python-version 3.12 --generate-hashes \
+	    --no-emit-index-url --no-annotate $(if $(UPGRADE),--upgrade) \
+	    --constraint requirements.lock --output-file infra/requirements.lock \
+	    pyproject.toml infra/image.in
+	@if grep -n '://' requirements.lock infra/requirements.lock; then \
+	    echo "A lock names a host; it must not." >&2; exit 1; fi
 
 clean:
 	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
