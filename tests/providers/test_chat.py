@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import msgspec
 import pytest
 
 from providers.chat import ChatProvider
@@ -223,6 +224,24 @@ def test_a_connection_serves_again_and_two_providers_share_it() -> None:
             return [request.connection for request in service.requests]
 
     assert asyncio.run(run()) == [1, 1, 1, 1]
+
+
+def test_conversations_find_their_connections_again_in_several_pools() -> None:
+    conversations = [f"company-{number}" for number in range(8)]
+
+    async def run() -> list[int]:
+        async with ChatService((HELLO_REPLY,)) as service:
+            provider = ChatProvider(route(service.base_url), environment=ENVIRONMENT)
+            for ordinal in (1, 2):
+                for conversation in conversations:
+                    name = f"{conversation}/request-{ordinal}"
+                    await provider.ask(msgspec.structs.replace(HELLO, name=name))
+            await provider.close()
+            return [request.connection for request in service.requests]
+
+    used = asyncio.run(run())
+    assert used[:8] == used[8:], "no second request opened a connection"
+    assert 1 < len(set(used)) <= 8
 
 
 def test_a_service_that_never_ends_its_stream_after_the_mark() -> None:

@@ -1,5 +1,6 @@
 """The gate before a route, with the real ledger of limits and the real store."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,22 @@ def test_a_refusal_pauses_the_route_for_every_run(
     store.controls.resolve(samples.CAMPAIGN)
     second.rests.clear()
     assert attempt.play()[0] is SEALED
+
+
+def test_a_pause_holds_at_once_here_and_a_second_later_on_other_hosts(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    here, elsewhere = (Seat(store, clock, tmp_path).gate for _ in range(2))
+    assert asyncio.run(here.paused()) is None
+    assert asyncio.run(elsewhere.paused()) is None
+    asyncio.run(here.pause("refused", "No credit."))
+    assert "No credit." in (asyncio.run(here.paused()) or "")
+    assert asyncio.run(elsewhere.paused()) is None, "it was found unpaused a moment ago"
+    clock.seconds += 1
+    assert "No credit." in (asyncio.run(elsewhere.paused()) or "")
+    store.controls.resolve(samples.CAMPAIGN)
+    assert asyncio.run(here.paused()) is None
+    assert asyncio.run(elsewhere.paused()) is None
 
 
 def test_a_cap_sets_the_run_at_rest_and_a_raised_one_lets_it_go_on(
