@@ -289,7 +289,9 @@ def add_signature(path: Path, keys: Sequence[PublicKey], signer: PrivateKey) -> 
     """
     envelope = checked(path, keys).envelope
     if signer.public.id in envelope.signatures:
-        raise InputError(f"{path} is signed with key {signer.public.id} already.")
+        raise InputError(
+            f"{path} is signed with key {signer.public.id} already.", "Sign it with another key."
+        )
     signature = signer.sign(envelope.signed_bytes())
     again = envelope._replace(signatures={**envelope.signatures, signer.public.id: signature})
     replace_last(path, ENVELOPE_FILE, again.to_json())

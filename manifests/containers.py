@@ -108,7 +108,7 @@ def new_container(path: Path) -> Iterator[Target]:
                 yield _DirectoryTarget(beginning)
             beginning.rename(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise _unwritable(path, error) from error
 
 
 @contextmanager
@@ -165,7 +165,14 @@ def replace_last(path: Path, name: str, content: bytes) -> None:
                 os.fsync(file.fileno())
             beginning.replace(place)
     except OSError as error:
-        raise StoreError(f"{place} cannot be written: {error.strerror or error}.") from error
+        raise _unwritable(place, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path} cannot be written: {error.strerror or error}.",
+        "Put the disk or the permissions right, or name another place.",
+    )
 
 
 def _copy(source: BinaryIO, to: BinaryIO, size: int) -> None:

@@ -157,7 +157,10 @@ def _content(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_LARGEST_KEY_BYTES)
     except OSError as error:
-        raise InputError(f"The key {path} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"The key {path} cannot be read: {error.strerror}.",
+            "Name a key as PEM; `ceo-arena keys generate` makes one.",
+        ) from error
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
@@ -168,4 +171,6 @@ def _write(path: Path, content: bytes, mode: int) -> None:
             file.flush()
             os.fsync(handle)
     except OSError as error:
-        raise InputError(f"The key {path} cannot be written: {error.strerror}.") from error
+        raise InputError(
+            f"The key {path} cannot be written: {error.strerror}.", "Name another place for it."
+        ) from error

@@ -47,6 +47,7 @@ def test_import_contract() -> None:
 
 
 LAYERS = "The packages stand in layers"
+ROOMS = "The rooms of the orchestrator stand in layers"
 RAY = "Only the actors and the command line know Ray"
 ACTORS = "Only the command line knows the actors"
 PURE = "The engine is pure: no clock, chance, network or database"
@@ -74,6 +75,9 @@ BREACHES = [
     ("orchestrator/breach.py", "import ray", RAY),
     ("orchestrator/breach.py", "import orchestrator.actors.host", ACTORS),
     ("orchestrator/store/breach.py", "from ray import actor", RAY),
+    ("orchestrator/store/breach.py", "import orchestrator.session", ROOMS),
+    ("orchestrator/session/breach.py", "import orchestrator.replay", ROOMS),
+    ("orchestrator/bundle/breach.py", "import orchestrator.audit", ROOMS),
 ]
 
 
@@ -106,6 +110,14 @@ def layout(folder: Path) -> None:
         "campaigns/definition.py": "import manifests.canonical\n",
         "orchestrator/__init__.py": "",
         "orchestrator/store/__init__.py": "import time\nimport sqlite3\nimport engine.state\n",
+        "orchestrator/lifecycle.py": "",
+        "orchestrator/quota/__init__.py": "import orchestrator.store\n",
+        "orchestrator/session/__init__.py": "import orchestrator.quota\n",
+        "orchestrator/records/__init__.py": "import orchestrator.session\n",
+        "orchestrator/replay/__init__.py": "import orchestrator.records\n",
+        "orchestrator/audit/__init__.py": "import orchestrator.session\n",
+        "orchestrator/bundle/__init__.py": "import orchestrator.replay\n",
+        "orchestrator/doctor/__init__.py": "import orchestrator.store\n",
         "orchestrator/actors/__init__.py": "",
         "orchestrator/actors/host.py": "import ray\nimport orchestrator.store\n",
         "orchestrator/cli/__init__.py": "",

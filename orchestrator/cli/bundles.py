@@ -178,7 +178,9 @@ def schemas(
         for name, schema in all_schemas().items():
             (out / name).write_bytes(document(schema))
     except OSError as error:
-        raise StoreError(f"{out} cannot be written: {error.strerror or error}.") from error
+        raise StoreError(
+            f"{out} cannot be written: {error.strerror or error}.", "Name another directory."
+        ) from error
 
 
 def checked_bundle(path: Path, keys: "list[PublicKey]") -> "BundleSource":

@@ -132,7 +132,9 @@ def _bytes(key: str) -> bytes:
     try:
         return bytes.fromhex(key)
     except (ValueError, binascii.Error) as error:
-        raise InputError("The key is not in hexadecimal digits.") from error
+        raise InputError(
+            "The key is not in hexadecimal digits.", "Give it as `manifest endpoint` printed it."
+        ) from error
 
 
 def _show(manifest: "CampaignManifest") -> None:

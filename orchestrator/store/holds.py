@@ -136,7 +136,7 @@ def _place(
         .with_for_update()
     )
     if run is None:
-        raise InputError(f"There is no {target}.")
+        raise InputError(f"There is no {target}.", "`ceo-arena status --runs` lists the runs.")
     key: dict[str, int] = {"run": run}
     table = run_holds
     if target.version is not None and target.seat is not None:

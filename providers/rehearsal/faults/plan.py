@@ -186,7 +186,10 @@ def load_fault_plan(path: Path) -> FaultPlan:
     try:
         data = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
-        raise InputError(f"The fault plan {path} cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"The fault plan {path} cannot be read: {error.strerror}.",
+            "Give the path of a file that you may read.",
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"The fault plan {path} is not valid TOML: {error}.", remedy) from error
     try:
