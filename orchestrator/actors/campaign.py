@@ -8,6 +8,7 @@ can pause and resume without Ray. It knows nothing that the store lacks, except 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from campaigns.analysis.rule_search import rule_search
@@ -26,6 +27,7 @@ from orchestrator.scheduler import (
 from orchestrator.store import DesiredState, RunKey, RunStore, open_store
 from orchestrator.suspicion import Standing, Suspicion
 from orchestrator.tenure import Tenure, queue_again, tenure_of_run
+from orchestrator.webhook import Rest, Webhook
 from orchestrator.world import StopKind, explained, put_to_rest
 
 _STOP: Final[Mapping[DesiredState, StopKind]] = {
@@ -68,6 +70,7 @@ class CampaignScheduler:
             location, campaign, hosts, self._limits.max_active_runs, self._limits.lease_seconds
         )
         self._suspicion = Suspicion()
+        self._webhook = Webhook()
         self._views: dict[str, RunView] = {}
         self._calls: dict[str, asyncio.Task[RunEnd]] = {}
         self._troubles: list[str] = []
@@ -98,6 +101,7 @@ class CampaignScheduler:
             raise
         finally:
             self._hosts.close()
+            await self._webhook.close()
 
     async def leave(self) -> None:
         """Let all runs stop at their next boundary, in no other state, and come to an end."""
@@ -212,9 +216,13 @@ class CampaignScheduler:
             if end.trouble:
                 self._troubles.append(f"Run {run_id}: {end.trouble}")
                 state = end.state
+                self._tell(run_id, state, end.trouble, None)
             else:
                 # A person may have let it go on before this was noticed.
-                state = self._run(run_id).status().status
+                status = self._run(run_id).status()
+                state = status.status
+                if state in WAITING_FOR_A_PERSON and not self._wished(run_id):
+                    self._tell(run_id, state, status.reason, status.day)
             self._views[run_id] = replace(self._views[run_id], state=state)
         await self._acquit()
         if self._hosts.stillborn >= _MOST_STILLBORN and not self._troubles:
@@ -222,6 +230,18 @@ class CampaignScheduler:
                 f"{self._hosts.stillborn} hosts in a row could not be started: "
                 f"{self._hosts.last_cause}"
             )
+
+    def _wished(self, run_id: str) -> bool:
+        """Whether a person told this run, or the whole campaign, to rest."""
+        wish = self._catalogue.campaign(self._campaign)
+        self._look_at_acts(wish.last_act)
+        return wish.desired is not DesiredState.RUNNING or self._views[run_id].held
+
+    def _tell(self, run_id: str, state: RunState, reason: str, day: int | None) -> None:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        self._webhook.tell(
+            Rest(campaign=self._campaign, run=run_id, status=state, reason=reason, day=day, at=at)
+        )
 
     async def _acquit(self) -> None:
         """Let suspected runs that settled a window return to the others."""
