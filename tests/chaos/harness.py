@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,11 +22,12 @@ from manifests.errors import StoreError
 from orchestrator.binding import scenario_of
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
+from tests.patience import until
 
 COMMAND: Final = (sys.executable, "-c", "from orchestrator.cli.main import main; main()")
 CAMPAIGN: Final = "trial"
 PATIENCE_SECONDS: Final = 120.0
-_LOOK_SECONDS: Final = 0.05
+"""How long a command may take to end."""
 
 MATRIX: Final = """
 name = "trial"
@@ -108,14 +108,10 @@ class Place:
 
     def wait_for_windows(self, number: int) -> None:
         """Until so many windows are settled."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.campaign_exists():
-            time.sleep(_LOOK_SECONDS)
+        until(self.campaign_exists)
         with open_store(self.location) as store:
             reader = ProgressReader(store, CAMPAIGN)
-            while reader.read().windows < number:
-                assert time.monotonic() < deadline, "it never came to that"
-                time.sleep(_LOOK_SECONDS)
+            until(lambda: reader.read().windows >= number)
 
     def evidence(self) -> dict[str, Evidence]:
         """What every run left in the store."""

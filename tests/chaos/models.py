@@ -5,7 +5,6 @@ what the gateway has counted.
 import asyncio
 import itertools
 import subprocess
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +37,8 @@ from orchestrator.store import SessionStore, Store, open_store
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import start_gateway
 from providers.rehearsal.statistics import Entry
-from tests.chaos.harness import CAMPAIGN, COMMAND, PATIENCE_SECONDS, Evidence, evidence_in
+from tests.chaos.harness import CAMPAIGN, COMMAND, Evidence, evidence_in
+from tests.patience import until
 
 DAYS: Final = 14
 URL, KEY = "CEO_ARENA_REHEARSAL_URL", "CEO_ARENA_REHEARSAL_KEY"
@@ -100,10 +100,7 @@ class GatewayProcess:
 
     def wait_for_requests(self, number: int) -> None:
         """Until so many requests were asked."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while sum(entry.event == "asked" for entry in self.entries()) < number:
-            assert time.monotonic() < deadline, "it never came to that"
-            time.sleep(0.02)
+        until(lambda: sum(entry.event == "asked" for entry in self.entries()) >= number)
 
 
 @contextmanager

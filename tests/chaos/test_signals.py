@@ -9,13 +9,13 @@ import psutil
 import pytest
 
 from tests.chaos.harness import (
-    PATIENCE_SECONDS,
     Place,
     descendants,
     finished,
     place,
     undisturbed,
 )
+from tests.patience import until
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -28,10 +28,9 @@ def trial(tmp_path: Path) -> Iterator[Place]:
 
 def wait_until_announced(trial: Place) -> str:
     """Until somebody holds the campaign's lease; who it is."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not trial.campaign_exists() or (owner := trial.progress().owner) is None:
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.05)
+    until(trial.campaign_exists)
+    owner = until(lambda: trial.progress().owner)
+    assert owner is not None
     return owner
 
 

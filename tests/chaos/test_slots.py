@@ -4,7 +4,6 @@ a person holds (runtime.md section 5); with hosts killed on the way.
 
 import os
 import signal
-import time
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -17,12 +16,12 @@ from orchestrator.store import DesiredState, Target, open_store
 from tests.chaos.harness import (
     CAMPAIGN,
     MATRIX,
-    PATIENCE_SECONDS,
     Place,
     finished,
     place,
     undisturbed,
 )
+from tests.patience import until
 
 pytestmark = pytest.mark.xdist_group("supervision")
 
@@ -56,18 +55,12 @@ def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) 
 
 def somebody_at_work(trial: Place) -> int:
     """A process that plays a run."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (owners := trial.owners()):
-        assert time.monotonic() < deadline, "nobody is at work"
-    return min(owners)
+    return min(until(trial.owners, "nobody is at work"))
 
 
 def hold(trial: Place) -> None:
     """Hold a run as soon as its campaign is there, which is before Ray is."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not trial.campaign_exists():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.02)
+    until(trial.campaign_exists)
     with open_store(str(trial.store)) as store:
         store.holds.set(Target(CAMPAIGN, HELD), DesiredState.PAUSED, "look at it")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.deliberation import Deliberation
+from tests.patience import until
 
 SHORT = 0.05
 
@@ -27,13 +28,6 @@ def stop() -> None:
 
 def policy_threads() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name == "policies"}
-
-
-def wait_until(met: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not met():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.01)
 
 
 def test_thoughts_come_one_after_the_other_in_one_thread() -> None:
@@ -64,7 +58,7 @@ def test_an_endless_loop_fails_alone_and_is_broken() -> None:
     assert str(endless) == "no decision after 0.05 seconds"
     # Its traceback keeps the deliberation.
     del endless
-    wait_until(lambda: policy_threads() <= before)
+    until(lambda: policy_threads() <= before)
 
 
 def test_the_event_loop_goes_on_while_a_policy_sleeps() -> None:
@@ -93,4 +87,4 @@ def test_what_would_end_a_process_or_a_coroutine_is_an_ordinary_failure(
 def test_the_thread_ends_with_its_deliberation() -> None:
     before = policy_threads()
     asyncio.run(Deliberation().on(lambda: None))
-    wait_until(lambda: policy_threads() <= before)
+    until(lambda: policy_threads() <= before)

@@ -1,6 +1,8 @@
 """What `--help` says of all commands: nothing is missing, and one thing has one name."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -9,6 +11,8 @@ from typer.main import get_command
 from orchestrator.cli.contents import HEADINGS
 from orchestrator.cli.main import app
 from tests.orchestrator.cli.commands import ceo_arena
+
+ROOT = Path(__file__).parents[3]
 
 # What they print is a document already, or lines that a program reads, or nothing.
 WITHOUT_JSON = {"gateway", "schemas", "scenario show"}
@@ -75,3 +79,26 @@ def test_what_an_option_takes_is_called_the_same_everywhere(option: str) -> None
     }
     assert len(taken) == 1
     assert None not in taken
+
+
+def shown() -> Iterator[tuple[str, str]]:
+    """Every command that a document shows, with the document's name."""
+    for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        text = document.read_text(encoding="utf-8")
+        for command in re.findall(r"ceo-arena ([a-z][^\n#|`]*)", text):
+            yield document.name, command
+
+
+def test_what_the_documents_show_can_be_given() -> None:
+    commands_shown = list(shown())
+    assert len(commands_shown) > 50
+    for document, text in commands_shown:
+        first, *others = text.split()
+        name = first if first in ALL else " ".join((first, *others[:1]))
+        assert name in ALL, (document, text)
+        unknown = [
+            word
+            for word in others
+            if word.startswith("--") and word.rstrip(";,.)") not in options(ALL[name])
+        ]
+        assert unknown == [], (document, text)

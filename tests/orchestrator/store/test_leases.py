@@ -24,13 +24,13 @@ from orchestrator.store import (
     open_store,
 )
 from tests.orchestrator.store import samples
+from tests.patience import until
 
 ROOT = Path(__file__).parents[3]
 
 
 def wait_for_expiry(run: RunStore) -> None:
-    while run.status().lease.expires_in_seconds > 0:
-        time.sleep(0.002)
+    until(lambda: run.status().lease.expires_in_seconds <= 0)
 
 
 def test_one_owner_at_a_time(store: Store, run: RunStore) -> None:

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ import pytest
 from manifests.errors import InputError
 from providers.rehearsal import GatewayOptions, RunningGateway, start_gateway
 from providers.rehearsal.statistics import Entry, Statistics
+from tests.patience import until
 from tests.providers.rehearsal.client import body, opening, post
 
 
@@ -64,9 +64,7 @@ def test_refusals_are_counted_apart() -> None:
 
 
 def wait_for_in_flight(gateway: RunningGateway, count: int) -> None:
-    pause = threading.Event()
-    while gateway.statistics()["in_flight"] != count:
-        pause.wait(0.02)
+    until(lambda: gateway.statistics()["in_flight"] == count)
 
 
 def test_all_requests_of_a_crowd_are_in_flight_at_once() -> None:
