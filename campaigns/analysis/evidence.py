@@ -113,15 +113,22 @@ def labels(evidence: Iterable[Evidence]) -> dict[str, str]:
     """What people call each candidate: the label of the campaign file, else its id."""
     names: dict[str, str] = {}
     for each in evidence:
-        recorded = {} if each.manifest is None else each.manifest.provenance.definition
-        described = recorded.get("candidates", [])
-        for candidate in described if isinstance(described, list) else []:
-            if isinstance(candidate, dict):
-                name = str(candidate.get("id"))
-                names.setdefault(name, str(candidate.get("label") or name))
+        recorded = {} if each.manifest is None else recorded_labels(each.manifest)
+        for name, label in recorded.items():
+            names.setdefault(name, label)
         for name in each.candidates:
             names.setdefault(name, name)
     return names
+
+
+def recorded_labels(manifest: CampaignManifest) -> dict[str, str]:
+    """What the campaign file of a manifest calls its candidates."""
+    described = manifest.provenance.definition.get("candidates", [])
+    return {
+        str(candidate.get("id")): str(candidate.get("label") or candidate.get("id"))
+        for candidate in (described if isinstance(described, list) else [])
+        if isinstance(candidate, dict)
+    }
 
 
 def _joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame | None:

@@ -176,10 +176,25 @@ def watch(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object on a line after each change.")
     ] = False,
+    browser: Annotated[
+        bool,
+        typer.Option("--browser", help="Serve a live page on this machine, until Ctrl-C."),
+    ] = False,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65_535, help="The port of the live page.", show_default="any free one"
+        ),
+    ] = 0,
 ) -> None:
     """Follow a campaign that is carried out anywhere, until it ends or pauses.
 
-    Ends with 1 when it is not complete. JSON: as `status` gives it.
+    With --browser, serve a page that shows the runs by state, who holds their
+    barriers, failures, spending and cash. It only reads, answers on 127.0.0.1
+    alone, and goes on when the campaign ends or starts again.
+
+    Ends with 1 when it is not complete. JSON: as `status` gives it; with
+    --browser the page's url.
     """
     from orchestrator.cli.watching import view
     from orchestrator.progress import ProgressReader
@@ -187,6 +202,10 @@ def watch(
 
     with open_store(store) as opened:
         name = chosen_campaign(opened, name)
+    if browser:
+        _serve(store, name, port, as_json)
+        return
+    with open_store(store) as opened:
         reader = ProgressReader(opened, name)
         with view(as_json) as shown:
             while (progress := reader.read()).owner is not None:
@@ -196,6 +215,18 @@ def watch(
     _say_where_it_stands(progress, store)
     if not progress.finished:
         raise typer.Exit(INCOMPLETE)
+
+
+def _serve(location: str, name: str, port: int, as_json: bool) -> None:
+    from orchestrator.live import serve_live
+
+    def told(address: str) -> None:
+        if as_json:
+            print_json({"url": address})
+        else:
+            notice(f"The live view of {name} is {address} (Ctrl-C ends it)")
+
+    serve_live(location, name, port, told)
 
 
 def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None:

@@ -380,6 +380,25 @@ class RunStore:
         """All company-days, by day and seat."""
         return self._paged(company_days.c.day, _DAYS_A_PAGE, reading.read_company_days)
 
+    @repeated
+    def closing_cash(self, after: int) -> list[tuple[int, int, int]]:
+        """The cash of every company at the end of each settled day after a day: (day, seat, cents),
+        in order.
+        """
+        held = self.held()
+        if held is None:
+            return []
+        columns = company_days.c
+        query = (
+            select(columns.day, columns.seat, columns.closing_cash_cents)
+            .where(columns.run == held.run, columns.day > after)
+            .order_by(columns.day, columns.seat)
+        )
+        with held.database.read() as connection:
+            return [
+                (row.day, row.seat, row.closing_cash_cents) for row in connection.execute(query)
+            ]
+
     def day_records(self) -> Iterator[DayRecord]:
         """All settled days, companies included. Raises IntegrityError at one that was changed."""
         return self._paged(days.c.day, _DAYS_A_PAGE, reading.read_day_records)

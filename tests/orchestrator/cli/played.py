@@ -45,19 +45,25 @@ def campaign_data(name: str, scenario: Path, **changes: Any) -> dict[str, Any]:
     return data | changes
 
 
+def play_runs(location: Path, name: str, run_ids: Collection[str]) -> None:
+    """Play some runs of a campaign to their ends, one after the other."""
+    with open_store(str(location)) as store:
+        manifest = store.catalogue.manifest(name)
+        for run_id in run_ids:
+            row = store.catalogue.run(RunKey(name, run_id))
+            run = store.run(row.key)
+            lease = run.acquire("a test", 600)
+            ceos = seated(manifest, row.planned.lineup, no_model)
+            scenario = bound_scenario(manifest)
+            world = World(run, lease, row.planned, scenario, ceos, StopRequest())
+            asyncio.run(world.play())
+            run.release(lease)
+
+
 def play_campaign(store: Path, data: Mapping[str, Any], leave_out: Collection[str] = ()) -> None:
     """Create a campaign and play its runs to the end, without those that are left out."""
     planned = plan(parse_definition(data, "the campaign of a test"))
-    manifest = frozen(planned)
-    scenario, name = bound_scenario(manifest), planned.definition.name
     with open_store(str(store), create=True) as opened:
-        opened.catalogue.create_campaign(manifest, planned.runs)
-        for planned_run in planned.runs:
-            if planned_run.run_id in leave_out:
-                continue
-            run = opened.run(RunKey(name, planned_run.run_id))
-            lease = run.acquire("a test", 600)
-            ceos = seated(manifest, planned_run.lineup, no_model)
-            world = World(run, lease, planned_run, scenario, ceos, StopRequest())
-            asyncio.run(world.play())
-            run.release(lease)
+        opened.catalogue.create_campaign(frozen(planned), planned.runs)
+    wanted = [run.run_id for run in planned.runs if run.run_id not in leave_out]
+    play_runs(store, planned.definition.name, wanted)

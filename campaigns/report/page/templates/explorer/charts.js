@@ -6,6 +6,14 @@
     paused: ["z", "odd"], open: ["…", "open"],
   };
 
+  const dayOf = (view) => view.version * view.campaign.days;
+  const lastDay = (view) => Math.min(dayOf(view) + view.campaign.days, view.campaign.horizon);
+
+  function cashAt(view, seat, day = dayOf(view)) {
+    const series = view.market.cash[seat];
+    return series.length ? series[Math.min(day, series.length - 1)] : 0;
+  }
+
   function ticks(low, high) {
     const rough = (high - low) / 4 || 1;
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -29,7 +37,7 @@
     const [low, high] = shownRange(all);
     const y = (cents) => HEIGHT - 22 - (HEIGHT - 32) * (cents - low) / (high - low);
     const made = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img",
-      "aria-label": `Cash of every company; ${run.lineup[seat - 1]} in seat ${seat} has ${dollars(cashAt(view, seat))} on day ${dayOf(view)}` });
+      "aria-label": `Cash of every company${seat ? `; ${look(run.lineup[seat - 1]).label} in seat ${seat} has ${dollars(cashAt(view, seat))} on day ${dayOf(view)}` : ""}` });
     for (const tick of ticks(low, high)) {
       made.append(draw("line", { x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick), class: tick === 0 ? "zero" : "grid" }),
         draw("text", { x: LEFT - 8, y: y(tick) + 4, class: "end", text: short(tick) }));
@@ -40,8 +48,9 @@
     const from = x(version * campaign.days), to = x(Math.min((version + 1) * campaign.days, campaign.horizon));
     made.append(draw("rect", { x: from, width: Math.max(2, to - from), y: 4, height: HEIGHT - 26, class: "now" }));
     const seats = run.lineup.map((_, place) => place + 1).filter((each) => each !== seat);
-    for (const each of [...seats, seat]) {
+    for (const each of seat ? [...seats, seat] : seats) {
       const series = market.cash[each];
+      if (!series.length) continue;
       const points = series.map((cents, day) => [day, cents]).filter(([day]) => day % campaign.days === 0 || day === series.length - 1);
       const line = points.map(([day, cents]) => `${x(day).toFixed(1)},${y(cents).toFixed(1)}`).join(" ");
       made.append(draw("polyline", { points: line, class: each === seat ? "own" : "rival", stroke: look(run.lineup[each - 1]).colour },

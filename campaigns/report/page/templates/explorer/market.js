@@ -7,14 +7,6 @@
     return make("section", { class: "panel" }, make("h2", { text: title }), ...children);
   }
 
-  const dayOf = (view) => view.version * view.campaign.days;
-  const lastDay = (view) => Math.min(dayOf(view) + view.campaign.days, view.campaign.horizon);
-
-  function cashAt(view, seat, day = dayOf(view)) {
-    const series = view.market.cash[seat];
-    return series.length ? series[Math.min(day, series.length - 1)] : 0;
-  }
-
   function companies(view) {
     const rows = view.run.lineup.map((name, place) => {
       const seat = place + 1, week = view.market.weeks[seat];
