@@ -71,16 +71,17 @@ class RunFile:
         Raises:
             IntegrityError: the file belongs to another run, or to another plan; or it is gone.
         """
-        with explained(self._path):
-            there = self._path.exists()
-        if there:
+        if self._is_there():
             return self._opened()
-        if self._was_made():
-            raise IntegrityError(
-                f"The database of the {self._key} is not at {self._path} any more.",
-                "Put it back, from a backup if need be: what the run did stands there alone.",
-            )
-        return None
+        if not self._was_made():
+            return None
+        # Another process may have made it between the two looks.
+        if self._is_there():
+            return self._opened()
+        raise IntegrityError(
+            f"The database of the {self._key} is not at {self._path} any more.",
+            "Put it back, from a backup if need be: what the run did stands there alone.",
+        )
 
     def make(self) -> HeldRun:
         """The run in its file, made with a copy of its campaign if need be; errors as `find`."""
@@ -104,6 +105,10 @@ class RunFile:
             copies = copied_rows(catalogue, self._key.campaign)
         insert_copies(connection, copies)
         insert_first_rows(connection, self._key)
+
+    def _is_there(self) -> bool:
+        with explained(self._path):
+            return self._path.exists()
 
     def _was_made(self) -> bool:
         made = row_of(self._key).join(made_runs)

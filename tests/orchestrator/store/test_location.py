@@ -151,6 +151,25 @@ def test_a_run_whose_database_is_gone_does_not_begin_anew(tmp_path: Path) -> Non
     assert not path.exists()
 
 
+def test_a_run_that_is_made_while_it_is_looked_for_is_not_taken_for_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exists = Path.exists
+
+    def made_afterwards(path: Path) -> bool:
+        found = exists(path)
+        if path == run_path(tmp_path):
+            monkeypatch.setattr(Path, "exists", exists)
+            with open_store(str(tmp_path)) as other:
+                other.run(samples.KEY).acquire("host-1", 60)
+        return found
+
+    with open_store(str(tmp_path), create=True) as store:
+        samples.create_campaign(store)
+        monkeypatch.setattr(Path, "exists", made_afterwards)
+        assert store.run(samples.KEY).status().lease.owner == "host-1"
+
+
 def test_a_run_of_another_plan_is_refused(tmp_path: Path) -> None:
     for name, release in (("one", "spring"), ("two", "autumn")):
         with open_store(str(tmp_path / name), create=True) as store:
