@@ -173,9 +173,6 @@ def status(
 def watch(
     name: NameArgument = None,
     store: StoreOption = DEFAULT_STORE,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object on a line after each change.")
-    ] = False,
     browser: Annotated[
         bool,
         typer.Option("--browser", help="Serve a live page on this machine, until Ctrl-C."),
@@ -183,9 +180,16 @@ def watch(
     port: Annotated[
         int,
         typer.Option(
-            min=0, max=65_535, help="The port of the live page.", show_default="any free one"
+            metavar="N",
+            min=0,
+            max=65_535,
+            help="The port of the live page.",
+            show_default="any free one",
         ),
     ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object on a line after each change.")
+    ] = False,
 ) -> None:
     """Follow a campaign that is carried out anywhere, until it ends or pauses.
 

@@ -19,7 +19,8 @@ _DAY: Final = 86_400
 def gateway(
     host: Annotated[str, typer.Option(help="The loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")
+        int,
+        typer.Option(metavar="N", min=0, max=65_535, help="The port; 0 takes any free one."),
     ] = 8080,
     delay: Annotated[
         float,

@@ -71,7 +71,8 @@ def test_a_command_that_prints_data_prints_it_as_json_and_says_what_is_in_it(nam
 
 
 @pytest.mark.parametrize(
-    "option", ["--store", "--run", "--seat", "--day", "--reason", "--candidate", "--hosts"]
+    "option",
+    ["--store", "--run", "--seat", "--day", "--reason", "--candidate", "--hosts", "--port"],
 )
 def test_what_an_option_takes_is_called_the_same_everywhere(option: str) -> None:
     taken = {
@@ -102,3 +103,16 @@ def test_what_the_documents_show_can_be_given() -> None:
             if word.startswith("--") and word.rstrip(";,.)") not in options(ALL[name])
         ]
         assert unknown == [], (document, text)
+
+
+def test_every_variable_that_the_code_reads_is_in_the_readme() -> None:
+    packages = ("manifests", "engine", "providers", "campaigns", "orchestrator")
+    sources = [path for package in packages for path in (ROOT / package).rglob("*.py")]
+    read = {
+        name
+        for path in sources
+        for name in re.findall(r"\bCEO_ARENA_[A-Z_]+\b", path.read_text(encoding="utf-8"))
+    }
+    told = re.findall(r"`(CEO_ARENA_[A-Z_]+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(read) > 4
+    assert read <= set(told)
