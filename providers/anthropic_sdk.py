@@ -4,7 +4,6 @@ The library makes and authorizes the request and reports its refusals; its own r
 and neither bodies nor streams pass through its typed objects.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 import httpx2
@@ -12,8 +11,7 @@ from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, Omit
 
 from providers.access import Access
 from providers.contract import ProviderFault
-from providers.faults import fault_of, vendor_error
-from providers.transport import NAME_HEADER, Deadlines, broken
+from providers.transport import NAME_HEADER, Deadlines, broken, refusal
 
 ANTHROPIC_URL: Final = "https://api.anthropic.com"
 VERSION: Final = "2023-06-01"
@@ -58,7 +56,6 @@ async def post_stream(
     Raises:
         ProviderFault: the service refused, or could not be reached.
     """
-    scrub = access.scrub()
     try:
         return await client.post(
             f"{access.base_url}{path}",
@@ -75,10 +72,7 @@ async def post_stream(
             },
         )
     except APIStatusError as error:
-        response = error.response
-        found = vendor_error(response.content)
-        headers, now = response.headers, datetime.now(UTC)
-        fault = fault_of(found, response.status_code, headers=headers, now=now, scrub=scrub)
+        fault = refusal(error.response, access.scrub())
     except APIConnectionError as error:
-        fault = broken(error.__cause__, scrub)
+        fault = broken(error.__cause__, access.scrub())
     raise ProviderFault(fault)

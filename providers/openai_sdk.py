@@ -5,16 +5,14 @@ and neither bodies nor streams pass through its typed objects: those cost an obj
 rewrite what must go back untouched.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit
 
 from providers.access import Access
-from providers.contract import Fault, ProviderFault
-from providers.faults import Scrub, fault_of, vendor_error
-from providers.transport import NAME_HEADER, Deadlines, broken
+from providers.contract import ProviderFault
+from providers.transport import NAME_HEADER, Deadlines, broken, refusal
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 
@@ -65,14 +63,7 @@ async def post_stream(
             },
         )
     except APIStatusError as error:
-        fault = _refusal(error.response, access.scrub())
+        fault = refusal(error.response, access.scrub())
     except APIConnectionError as error:
         fault = broken(error.__cause__, access.scrub())
     raise ProviderFault(fault)
-
-
-def _refusal(response: httpx2.Response, scrub: Scrub) -> Fault:
-    error = vendor_error(response.content)
-    return fault_of(
-        error, response.status_code, headers=response.headers, now=datetime.now(UTC), scrub=scrub
-    )

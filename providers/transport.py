@@ -268,6 +268,12 @@ def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     return generate()
 
 
+def refusal(response: httpx2.Response, scrub: Scrub) -> Fault:
+    """What is wrong with a request that a service refused with this whole response."""
+    error, status = vendor_error(response.content), response.status_code
+    return fault_of(error, status, headers=response.headers, now=_now(), scrub=scrub)
+
+
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
     """Read the few bytes after the last event, so that the connection can serve again."""
     with contextlib.suppress(TimeoutError, *_BROKEN):
