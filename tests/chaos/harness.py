@@ -26,8 +26,11 @@ from tests.patience import until
 
 COMMAND: Final = (sys.executable, "-c", "from orchestrator.cli.main import main; main()")
 CAMPAIGN: Final = "trial"
-PATIENCE_SECONDS: Final = 120.0
+PATIENCE_SECONDS: Final = 240.0
 """How long a command may take to end."""
+
+PATIENT: Final = Path(__file__).with_name("patient")
+"""Where the package of the policy "patient" is installed; "price-follower" decides as it does."""
 
 MATRIX: Final = """
 name = "trial"
@@ -36,7 +39,7 @@ baseline = "rule"
 horizon_days = {days}
 limits = {{ lease_seconds = 3 }}
 candidates = [
-    {{ id = "ada", seat = 1, policy = "price-follower" }},
+    {{ id = "ada", seat = 1, policy = "patient" }},
     {{ id = "bob", seat = 2, policy = "growth" }},
     {{ id = "cy", seat = 3, policy = "overspender" }},
     {{ id = "rule", policy = "rule" }},
@@ -82,13 +85,15 @@ class Place:
         self, *arguments: str, environment: Mapping[str, str] | None = None
     ) -> "subprocess.Popen[str]":
         """A command at work, in a process group of its own; `launch` and others get the store."""
+        surroundings = {**os.environ, "TMPDIR": self.temporary, **(environment or {})}
+        packages = [str(PATIENT), surroundings.get("PYTHONPATH", "")]
         return subprocess.Popen(
             [*COMMAND, *arguments, "--store", self.location],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.store.parent,
-            env={**os.environ, "TMPDIR": self.temporary, **(environment or {})},
+            env={**surroundings, "PYTHONPATH": os.pathsep.join(packages)},
             start_new_session=True,
         )
 
@@ -187,7 +192,9 @@ def undisturbed(file: Path) -> dict[str, Evidence]:
     """What the campaign of a file must leave, by the engine alone: no store, no world, no Ray."""
     planned = plan(load_definition(file))
     policies = {
-        candidate.id: make_policy(candidate.policy or "", candidate.parameters)
+        candidate.id: make_policy(
+            (candidate.policy or "").replace("patient", "price-follower"), candidate.parameters
+        )
         for candidate in planned.definition.all_candidates()
     }
     scenario = scenario_of(planned.definition)

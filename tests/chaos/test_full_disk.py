@@ -30,15 +30,15 @@ from tests.orchestrator.session.attempts import (
 )
 from tests.orchestrator.store import samples
 
-DAYS = 210
+DAYS = 490
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of three megabytes."""
+    """A file system of six megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
     try:
         done = subprocess.run(mount, capture_output=True, check=False)
     except FileNotFoundError:
