@@ -17,6 +17,7 @@ from orchestrator.store import open_store
 from tests.chaos.harness import (
     CAMPAIGN,
     PATIENCE_SECONDS,
+    PATIENT,
     Place,
     descendants,
     finished,
@@ -303,7 +304,12 @@ def test_a_cluster_is_joined_and_left_as_it_was_unless_it_has_several_nodes(tria
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **OPEN_LOOPBACK, "RAY_USAGE_STATS_ENABLED": "0"},
+        env={
+            **os.environ,
+            **OPEN_LOOPBACK,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "PYTHONPATH": str(PATIENT),
+        },
     )
     assert cluster.stdin is not None
     assert cluster.stdout is not None
