@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from manifests.errors import InputError
-from orchestrator.scratch import Scratch
+from orchestrator.scratch import Scratch, clear_scratch
 
 _OBJECT_STORE_BYTES: Final = 80 << 20
 
@@ -113,10 +113,14 @@ def _check_listening(host: str, port: int) -> None:
 def _private_directory() -> Iterator[Path]:
     """A directory for Ray's files that only this user can read; removed at the end.
 
-    What commands that were killed left behind is removed first.
+    What commands that were killed left behind is removed, first and at the end: their Ray may
+    outlive them for some seconds, and write meanwhile.
     """
     parent = Path(tempfile.gettempdir())
     if len(str(parent)) > _LONGEST_PARENT:
         parent = Path("/tmp")
-    with closing(Scratch(_DIRECTORY_KIND, parent)) as scratch:
-        yield scratch.path()
+    try:
+        with closing(Scratch(_DIRECTORY_KIND, parent)) as scratch:
+            yield scratch.path()
+    finally:
+        clear_scratch(_DIRECTORY_KIND, parent)
