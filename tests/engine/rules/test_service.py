@@ -394,7 +394,7 @@ def test_yesterdays_standing_enters_todays_choice() -> None:
         {
             "segments.0.baseline_demand": 10.0,
             "segments.0.service_weight": 1e6,
-            "segments.0.outside_utility": -1e7,
+            "segments.0.outside_utility": -1e6,
         },
     )
     state: WorldState = new_world(scenario, firms=2)

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.owners import own_name, shown
 from orchestrator.store import DesiredState, open_store
 from orchestrator.world import StopKind, StopRequest
-from tests.orchestrator.cli.commands import Answer, ceo_arena
+from tests.orchestrator.cli.commands import Answer, ceo_arena, ceo_arena_process
 from tests.orchestrator.trial import DAYS, NAME, REFERENCE, WINDOWS, Trial
 
 Command = Any
@@ -313,9 +313,7 @@ def test_the_store_may_be_named_by_the_environment(
         ("127.0.0.1:0", "Nothing answers at 127.0.0.1:0"),
     ],
 )
-def test_a_wrong_address_is_told_at_once(
-    address: str, told: str, give: Command, store: Path
-) -> None:
-    answer = give("resume", "--store", store, "--address", address)
+def test_a_wrong_address_is_told_at_once(address: str, told: str, store: Path) -> None:
+    answer = ceo_arena_process("resume", "--store", str(store), "--address", address)
     assert answer.code == 2
     assert told in answer.err

@@ -60,7 +60,7 @@ class TestSearchRule:
             (["--profiles", "all"], "'all' is no profile"),
             (["--scenario", "/nowhere/market.json"], "/nowhere/market.json"),
             (["--hosts", "0"], "--hosts"),
-            (["--store", "postgresql://somewhere/arena"], "postgresql"),
+            (["--store", "mysql://somewhere/arena"], "mysql"),
         ],
     )
     def test_wrong_options_are_refused_before_anything_starts(
