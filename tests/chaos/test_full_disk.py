@@ -35,10 +35,10 @@ DAYS = 490
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of six megabytes."""
+    """A file system of eight megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
     try:
         done = subprocess.run(mount, capture_output=True, check=False)
     except FileNotFoundError:
