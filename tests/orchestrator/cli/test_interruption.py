@@ -16,13 +16,15 @@ import subprocess, sys, time
 from orchestrator.cli.interruption import interruptible
 
 with interruptible():
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    print(child.pid, flush=True)
-    while True:
-        try:
-            time.sleep(600)
-        except KeyboardInterrupt:
-            print("once", flush=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], stdout=subprocess.DEVNULL
+    )
+    try:
+        print(child.pid, flush=True)
+        time.sleep(600)
+    except KeyboardInterrupt:
+        print("once", flush=True)
+    time.sleep(600)
 """
 
 
@@ -44,16 +46,15 @@ def test_the_first_signal_interrupts_and_the_handlers_come_back(number: signal.S
 
 
 def test_the_second_signal_ends_the_process_and_its_children() -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert process.stdout is not None
-    child = psutil.Process(int(process.stdout.readline()))
-    process.send_signal(signal.SIGTERM)
-    assert process.stdout.readline() == "once\n"
-    process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=60) == INTERRUPTED
-    process.stdout.close()
+    ) as process:
+        assert process.stdout is not None
+        child = psutil.Process(int(process.stdout.readline()))
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.readline() == "once\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=60) == INTERRUPTED
     _, alive = psutil.wait_procs([child], timeout=10)
     assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
 
