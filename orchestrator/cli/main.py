@@ -8,11 +8,13 @@ the program shows its traceback and ends with 70.
 import os
 import sys
 import traceback
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
 from manifests.errors import ArenaError
+from manifests.fingerprints import package_version, source_fingerprint
+from orchestrator.binding import PACKAGES
 from orchestrator.cli import (
     analysis,
     bundles,
@@ -38,7 +40,6 @@ app = typer.Typer(
     name="ceo-arena",
     cls=Contents,
     epilog=EXIT_CODES,
-    help="A reproducible market in which CEOs, models or rules, run competing companies.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -48,6 +49,28 @@ GROUPS: Final = (
 )
 for group in GROUPS:
     app.add_typer(group.app)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ceo-arena {package_version()}")
+        typer.echo(f"Source {source_fingerprint(PACKAGES).overall}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_tell_version,
+            is_eager=True,
+            help="Print the version and the digest of the source, which manifests bind, and end.",
+        ),
+    ] = False,
+) -> None:
+    """A reproducible market in which CEOs, models or rules, run competing companies."""
 
 
 def main() -> None:

@@ -8,6 +8,8 @@ import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from manifests.fingerprints import package_version, source_fingerprint
+from orchestrator.binding import PACKAGES
 from orchestrator.cli.contents import HEADINGS
 from orchestrator.cli.main import app
 from tests.orchestrator.cli.commands import ceo_arena
@@ -53,6 +55,14 @@ def test_the_list_of_commands_has_the_headings_and_the_exit_codes(
     assert answer.code == 0
     places = [answer.out.index(heading) for heading in (*HEADINGS, "Exit codes")]
     assert places == sorted(places)
+
+
+def test_the_version_comes_with_the_digest_that_manifests_bind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = ceo_arena(capsys, "--version")
+    digest = source_fingerprint(PACKAGES).overall
+    assert answer == (0, f"ceo-arena {package_version()}\nSource {digest}\n", "")
 
 
 @pytest.mark.parametrize("name", ALL)
