@@ -2,20 +2,28 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, RowMapping, Select, Table, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
 from manifests.canonical import canonical_json
 from manifests.comparison import difference, told
-from manifests.errors import InputError, IntegrityError
+from manifests.errors import InputError
 from manifests.model import CampaignManifest
-from orchestrator.store.codec import planned_json, read_member, read_planned
+from orchestrator.store.catalogue_rows import (
+    manifest_bytes,
+    read_campaign,
+    read_campaigns,
+    read_run,
+    read_runs,
+    unknown_campaign,
+)
+from orchestrator.store.codec import planned_json
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.holds import record_act
-from orchestrator.store.leases import Lease, LeaseState, LeaseTable
+from orchestrator.store.leases import Lease, LeaseTable
 from orchestrator.store.plans import beginnings, replace_plan
 from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
 from orchestrator.store.schema import (
@@ -30,6 +38,14 @@ from orchestrator.store.schema import (
 
 # Names and run ids are names of directories and files, too.
 _FILE_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,238}[a-z0-9])?")
+
+_ACT: Final[Mapping[DesiredState, str]] = {
+    DesiredState.RUNNING: "resume",
+    DesiredState.PAUSED: "pause",
+    DesiredState.STOPPED: "stop",
+}
+_SUBJECT: Final = "campaign "
+_LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
 
 
 class Catalogue:
@@ -59,7 +75,7 @@ class Catalogue:
         if bound != [(run.run_id, run.seed) for run in planned]:
             raise InputError(f"Campaign {name}: the planned runs are not those of its manifest.")
         with self._database.write(CommitPoint.CREATE_CAMPAIGN) as connection:
-            found = _manifest_bytes(connection, name)
+            found = manifest_bytes(connection, name)
             if found is None:
                 _insert_campaign(connection, manifest, planned)
                 if endpoint_key is not None:
@@ -67,7 +83,7 @@ class Catalogue:
                     connection.execute(insert(endpoint_keys).values(row))
             else:
                 _check_same_plan(CampaignManifest.from_json(found), manifest)
-            return _campaign(connection, name)
+            return read_campaign(connection, name)
 
     @repeated
     def extend_campaign(
@@ -86,7 +102,7 @@ class Catalogue:
         name = manifest.provenance.campaign
         _check_names(name, [run.run_id for run in planned])
         with self._database.write(CommitPoint.EXTEND_CAMPAIGN) as connection:
-            found = _campaign(connection, name).plan_hash
+            found = read_campaign(connection, name).plan_hash
             if found == manifest.plan_hash:
                 return
             if found != before:
@@ -108,16 +124,13 @@ class Catalogue:
     def campaigns(self) -> list[CampaignRow]:
         """All campaigns, the oldest first."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                _campaign_rows().order_by(campaigns.c.created_at, campaigns.c.name)
-            )
-            return [_campaign_row(row) for row in rows.mappings()]
+            return read_campaigns(connection)
 
     @repeated
     def campaign(self, name: str) -> CampaignRow:
         """One campaign. Raises InputError, with the names there are, when there is none such."""
         with self._database.read() as connection:
-            return _campaign(connection, name)
+            return read_campaign(connection, name)
 
     def manifest(self, name: str) -> CampaignManifest:
         """The frozen manifest of a campaign, checked against its plan hash.
@@ -134,9 +147,9 @@ class Catalogue:
     def manifest_json(self, name: str) -> bytes:
         """The manifest as stored, canonical JSON. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
-            content = _manifest_bytes(connection, name)
+            content = manifest_bytes(connection, name)
             if content is None:
-                raise _unknown_campaign(connection, name)
+                raise unknown_campaign(connection, name)
             return content
 
     @repeated
@@ -154,7 +167,7 @@ class Catalogue:
         for an unknown campaign.
         """
         with self._database.read() as connection:
-            _campaign(connection, name)
+            read_campaign(connection, name)
             query = select(endpoint_keys.c.key).where(endpoint_keys.c.campaign == name)
             return connection.scalar(query)
 
@@ -162,18 +175,15 @@ class Catalogue:
     def runs(self, name: str) -> list[RunRow]:
         """The runs of a campaign in scheduling order. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
-            if _manifest_bytes(connection, name) is None:
-                raise _unknown_campaign(connection, name)
-            rows = connection.execute(
-                select(runs).where(runs.c.campaign == name).order_by(runs.c.position)
-            )
-            return [_run_row(row) for row in rows.mappings()]
+            if manifest_bytes(connection, name) is None:
+                raise unknown_campaign(connection, name)
+            return read_runs(connection, name)
 
     @repeated
     def run(self, key: RunKey) -> RunRow:
         """One run. Raises InputError for an unknown campaign or run."""
         with self._database.read() as connection:
-            return _run(connection, key)
+            return read_run(connection, key)
 
     @repeated
     def resolve_run(self, campaign: str, planned: PlannedRun) -> None:
@@ -184,7 +194,7 @@ class Catalogue:
         """
         key = RunKey(campaign, planned.run_id)
         with self._database.write(CommitPoint.RESOLVE_RUN) as connection:
-            found = _run(connection, key).planned
+            found = read_run(connection, key).planned
             if found == planned:
                 return
             if SEARCH_WINNER not in found.lineup or SEARCH_WINNER in planned.lineup:
@@ -212,14 +222,14 @@ class Catalogue:
                 .values(desired=state, reason=reason, changed_at=DatabaseNow())
             )
             if changed.rowcount != 1:
-                raise _unknown_campaign(connection, name)
+                raise unknown_campaign(connection, name)
             record_act(connection, Target(name), _ACT[state], reason)
 
     @repeated
     def acts(self, name: str) -> list[Act]:
         """What people did to a campaign, in order. Raises InputError for an unknown campaign."""
         with self._database.read() as connection:
-            _campaign(connection, name)
+            read_campaign(connection, name)
             rows = connection.execute(
                 select(acts).where(acts.c.campaign == name).order_by(acts.c.number)
             )
@@ -237,7 +247,7 @@ class Catalogue:
             LeaseHeld: somebody else schedules it.
         """
         with self._database.write(CommitPoint.ACQUIRE_CAMPAIGN) as connection:
-            _campaign(connection, name)
+            read_campaign(connection, name)
             return _LEASES.acquire(connection, name, _subject(name), owner, seconds)
 
     @repeated
@@ -253,36 +263,6 @@ class Catalogue:
             _LEASES.release(connection, _name_in(lease), lease.subject, lease)
 
 
-_ACT: Final[Mapping[DesiredState, str]] = {
-    DesiredState.RUNNING: "resume",
-    DesiredState.PAUSED: "pause",
-    DesiredState.STOPPED: "stop",
-}
-_SUBJECT: Final = "campaign "
-_LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
-
-
-Copies = Mapping[Table, list[dict[str, Any]]]
-"""Rows by table."""
-
-
-def copied_rows(connection: Connection, campaign: str) -> Copies:
-    """The rows of a campaign that the database of each of its runs repeats."""
-    return {
-        campaigns: _rows(connection, campaigns, campaigns.c.name == campaign),
-        runs: _rows(connection, runs, runs.c.campaign == campaign),
-        endpoint_keys: _rows(connection, endpoint_keys, endpoint_keys.c.campaign == campaign),
-        past_plans: _rows(connection, past_plans, past_plans.c.campaign == campaign),
-    }
-
-
-def insert_copies(connection: Connection, copies: Copies) -> None:
-    """Inverse of `copied_rows`."""
-    for table, rows in copies.items():
-        if rows:
-            connection.execute(insert(table), rows)
-
-
 def insert_controls(connection: Connection, name: str, desired: DesiredState, reason: str) -> None:
     """Give a campaign that was just inserted its operator's state and its free lease."""
     connection.execute(
@@ -294,10 +274,6 @@ def insert_controls(connection: Connection, name: str, desired: DesiredState, re
         insert(campaign_leases).values(campaign=name, epoch=0, expires_at=DatabaseNow())
     )
     record_act(connection, Target(name), "create", reason)
-
-
-def _rows(connection: Connection, table: Table, where: Any) -> list[dict[str, Any]]:
-    return [dict(row) for row in connection.execute(select(table).where(where)).mappings()]
 
 
 def _insert_campaign(
@@ -347,108 +323,6 @@ def _check_same_plan(found: CampaignManifest, offered: CampaignManifest) -> None
         f"The store has a campaign {name} with another plan:\n{told(decisive, 'there', 'now')}",
         "Give this campaign another name, or use another store. If it only adds seeds, repeats or "
         "lineups: launch it with --extend.",
-    )
-
-
-def _manifest_bytes(connection: Connection, name: str) -> bytes | None:
-    return connection.scalar(select(campaigns.c.manifest).where(campaigns.c.name == name))
-
-
-def _campaign_rows() -> Select[Any]:
-    counted = (
-        select(func.count())
-        .select_from(runs)
-        .where(runs.c.campaign == campaigns.c.name)
-        .scalar_subquery()
-    )
-    last_act = (
-        select(func.coalesce(func.max(acts.c.number), 0))
-        .where(acts.c.campaign == campaigns.c.name)
-        .scalar_subquery()
-    )
-    return (
-        select(
-            campaigns.c.name,
-            campaigns.c.plan_hash,
-            campaigns.c.created_at,
-            campaign_controls.c.desired,
-            campaign_controls.c.reason,
-            campaign_controls.c.changed_at,
-            counted.label("runs"),
-            last_act.label("last_act"),
-            campaign_leases.c.owner,
-            campaign_leases.c.epoch,
-            (campaign_leases.c.expires_at - DatabaseNow()).label("expires_in"),
-        )
-        .join(campaign_controls, campaign_controls.c.campaign == campaigns.c.name)
-        .join(campaign_leases, campaign_leases.c.campaign == campaigns.c.name)
-    )
-
-
-def _campaign_row(row: RowMapping) -> CampaignRow:
-    return CampaignRow(
-        name=row["name"],
-        plan_hash=row["plan_hash"],
-        created_at=moment(row["created_at"]),
-        desired=read_member(
-            DesiredState, row["desired"], f"What is wanted of campaign {row['name']}"
-        ),
-        reason=row["reason"],
-        changed_at=moment(row["changed_at"]),
-        runs=row["runs"],
-        last_act=row["last_act"],
-        lease=LeaseState(row["owner"], row["epoch"], row["expires_in"] / 1000),
-    )
-
-
-def _campaign(connection: Connection, name: str) -> CampaignRow:
-    row = (
-        connection.execute(_campaign_rows().where(campaigns.c.name == name))
-        .mappings()
-        .one_or_none()
-    )
-    if row is None:
-        raise _unknown_campaign(connection, name)
-    return _campaign_row(row)
-
-
-def _run(connection: Connection, key: RunKey) -> RunRow:
-    row = (
-        connection.execute(
-            select(runs).where(runs.c.campaign == key.campaign, runs.c.run_id == key.run_id)
-        )
-        .mappings()
-        .one_or_none()
-    )
-    if row is None:
-        _campaign(connection, key.campaign)
-        known = connection.scalars(
-            select(runs.c.run_id).where(runs.c.campaign == key.campaign).order_by(runs.c.position)
-        )
-        raise InputError(
-            f"The campaign {key.campaign} has no run {key.run_id}.",
-            f"Its runs: {', '.join(known) or 'none'}.",
-        )
-    return _run_row(row)
-
-
-def _run_row(row: RowMapping) -> RunRow:
-    key = RunKey(row["campaign"], row["run_id"])
-    planned = read_planned(row["planned"], f"The plan of {key}")
-    for name in ("run_id", "seed", "position"):
-        if getattr(planned, name) != row[name]:
-            raise IntegrityError(
-                f"The catalogue's row of the {key} has {name} {row[name]}, but its plan has "
-                f"{getattr(planned, name)}.",
-                "Restore the catalogue from a backup, or move it away: the runs make a new one.",
-            )
-    return RunRow(key, planned)
-
-
-def _unknown_campaign(connection: Connection, name: str) -> InputError:
-    known = sorted(connection.scalars(select(campaigns.c.name)))
-    return InputError(
-        f"The store has no campaign {name}.", f"Its campaigns: {', '.join(known) or 'none'}."
     )
 
 

@@ -11,13 +11,19 @@ from typing import Final
 from sqlalchemy import Connection, insert, select, update
 
 from manifests.errors import ArenaError, IntegrityError, StoreError
-from orchestrator.store.catalogue import Copies, copied_rows, insert_controls, insert_copies
+from orchestrator.store.campaign_copies import (
+    Copies,
+    copied_rows,
+    insert_copies,
+    renew_copies,
+)
+from orchestrator.store.catalogue import insert_controls
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
 from orchestrator.store.errors import explained
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
-from orchestrator.store.plans import renew_copies, was_planned
+from orchestrator.store.plans import was_planned
 from orchestrator.store.records import DesiredState, RunKey
 from orchestrator.store.schema import campaigns, made_runs, past_plans, run_states, runs
 

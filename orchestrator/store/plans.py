@@ -3,9 +3,8 @@ which.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from campaigns.plan import PlannedRun
 from manifests.canonical import canonical_json
@@ -77,25 +76,6 @@ def was_planned(connection: Connection, campaign: str, plan_hash: str) -> bool:
         past_plans.c.campaign == campaign, past_plans.c.plan_hash == plan_hash
     )
     return connection.scalar(found) is not None
-
-
-def renew_copies(
-    connection: Connection, own: int, copies: Mapping[Table, list[dict[str, Any]]]
-) -> None:
-    """Bring the copy that the database of run number `own` has of its campaign up to date."""
-    (campaign,) = copies[campaigns]
-    name = campaign["name"]
-    connection.execute(update(campaigns).where(campaigns.c.name == name).values(campaign))
-    connection.execute(delete(past_plans).where(past_plans.c.campaign == name))
-    connection.execute(insert(past_plans), copies[past_plans])
-    connection.execute(delete(runs).where(runs.c.campaign == name, runs.c.run != own))
-    for row in copies[runs]:
-        if row["run"] != own:
-            connection.execute(insert(runs).values(row))
-        else:
-            # What was planned for it is what it was played with: a winner may be seated in it.
-            kept = {column: row[column] for column in ("position", "seed")}
-            connection.execute(update(runs).where(runs.c.run == own).values(kept))
 
 
 def _note_beginnings(connection: Connection, plan_hash: str, numbers: Sequence[int]) -> None:
