@@ -11,7 +11,7 @@ from typing import Any
 from campaigns.plan import PlannedRun
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.events import Closed, Halted, WaitBegan, decode_event
-from orchestrator.store import AttemptStore, Latest, RunStore, SessionStore
+from orchestrator.store import AttemptStore, Latest, RunStore, SessionReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def barrier(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWor
     """
     present = {fresh.key.seat: fresh.key.attempt for fresh in AttemptStore(run).fresh(version)}
     found: dict[int, SeatAtWork] = {}
-    for latest in SessionStore(run).latest(version):
+    for latest in SessionReader(run).latest(version):
         seat = latest.key.seat
         found[seat] = _at_work(latest, planned.lineup[seat - 1])
     for seat, attempt in present.items():

@@ -25,7 +25,7 @@ from orchestrator.store import (
     LeaseHeld,
     RunKey,
     RunStore,
-    SessionStore,
+    SessionReader,
     Store,
     Target,
 )
@@ -300,7 +300,7 @@ def _windows_of(run: RunStore, version: int | None) -> Iterator[tuple[int, int]]
     stands.
     """
     at = run.status().world_version if version is None else version
-    keys: list[AttemptKey] = SessionStore(run).attempts()
+    keys: list[AttemptKey] = SessionReader(run).attempts()
     yield from sorted({(key.version, key.seat) for key in keys if key.version == at})
 
 

@@ -29,7 +29,7 @@ from orchestrator.store import (
     CompanyWindow,
     FileVersion,
     RunStore,
-    SessionStore,
+    SessionReader,
     StoredAttempt,
 )
 from orchestrator.supervisor import FRESH_ATTEMPTS
@@ -60,7 +60,7 @@ class _Sessions:
     """The sessions of one run, in the order in which they were held."""
 
     def __init__(self, run: RunStore) -> None:
-        self.sessions = SessionStore(run)
+        self.sessions = SessionReader(run)
         self.fresh = {attempt.key: attempt for attempt in AttemptStore(run).fresh()}
         self.windows = {(window.version, window.seat): window for window in run.company_windows()}
         self._journaled: dict[AttemptKey, list[FileVersion]] = defaultdict(list)

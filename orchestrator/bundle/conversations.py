@@ -21,7 +21,7 @@ from orchestrator.session.events import (
     decode_event,
     kind_of,
 )
-from orchestrator.store import AttemptKey, RunStore, SessionStore
+from orchestrator.store import AttemptKey, RunStore, SessionReader
 from providers.contract import Reply
 
 _Kind: TypeAlias = Literal["briefing", "reply", "tool_result", "correction", "notice"]
@@ -41,7 +41,7 @@ def conversations(run: RunStore, redaction: Redaction) -> Iterator[ConversationR
 
     One window of the world is in memory at a time.
     """
-    sessions = SessionStore(run)
+    sessions = SessionReader(run)
     for version in sorted({key.version for key in sessions.attempts()}):
         of_version = sessions.of_kinds(_KINDS, version)
         for key in sorted(of_version):

@@ -33,7 +33,7 @@ from orchestrator.session.events import (
 from orchestrator.session.files import FileChange
 from orchestrator.session.reading import Attempt, read_attempts
 from orchestrator.session.tools.sql import QUERY_COMPANY
-from orchestrator.store import AttemptKey, RunStore, SessionStore
+from orchestrator.store import AttemptKey, RunStore, SessionReader
 from providers.contract import Reply, ToolCall, Usage
 
 
@@ -69,7 +69,7 @@ class Journal:
     """
 
     def __init__(self, store: RunStore, planned: PlannedRun) -> None:
-        self._sessions = SessionStore(store)
+        self._sessions = SessionReader(store)
         self._planned = planned
 
     @cached_property

@@ -26,7 +26,7 @@ from orchestrator.session.events import (
     decode_event,
 )
 from orchestrator.session.tools.sql import QUERY_COMPANY
-from orchestrator.store import CompanyWindow, RunStore, SessionStore, StoredReceipt, read_day
+from orchestrator.store import CompanyWindow, RunStore, SessionReader, StoredReceipt, read_day
 from providers.contract import ToolCall
 
 LONGEST_QUERY: Final = 4_000
@@ -82,7 +82,7 @@ class StoredTrajectory:
                 receipts[receipt.version].append(receipt)
         journals: dict[int, list[bytes]] = {}
         attempts: dict[int, int] = defaultdict(int)
-        for key, bodies in sorted(SessionStore(self._store).of_kinds(_TOLD, seat=seat).items()):
+        for key, bodies in sorted(SessionReader(self._store).of_kinds(_TOLD, seat=seat).items()):
             journals[key.version] = bodies
             attempts[key.version] += 1
         for version in sorted({*settled, *journals}):

@@ -32,7 +32,7 @@ from orchestrator.store import (
     LateReply,
     RunKey,
     RunStore,
-    SessionStore,
+    SessionReader,
     Store,
 )
 from providers.contract import Reply
@@ -263,7 +263,7 @@ class WindowReader:
         state = None
         shown = _chosen(record, attempt)
         if shown is not None:
-            events = _events(SessionStore(run), AttemptKey(version, seat, shown.number))
+            events = _events(SessionReader(run), AttemptKey(version, seat, shown.number))
             state = fold(PrivateFiles(), events)
         is_last = not record.attempts or shown is record.attempts[-1]
         decision = None if settled is None or not is_last else settled.decision
@@ -297,7 +297,7 @@ class WindowReader:
             for found in run.company_windows()
             if is_wanted(found)
         }
-        sessions = SessionStore(run)
+        sessions = SessionReader(run)
         late: dict[tuple[int, int], list[LateAnswer]] = defaultdict(list)
         for reply in sessions.late_replies():
             if is_wanted(reply.key):
@@ -361,7 +361,7 @@ class WindowReader:
         return ""
 
 
-def read_attempts(sessions: SessionStore) -> Iterator[tuple[AttemptKey, Attempt]]:
+def read_attempts(sessions: SessionReader) -> Iterator[tuple[AttemptKey, Attempt]]:
     """Every attempt of a run that has begun, by world version, seat and number; the journal of one
     world version is in memory at a time.
     """
@@ -371,11 +371,11 @@ def read_attempts(sessions: SessionStore) -> Iterator[tuple[AttemptKey, Attempt]
             yield key, _attempt(sessions, key, telling.get(key, []))
 
 
-def _events(sessions: SessionStore, key: AttemptKey) -> tuple[Event, ...]:
+def _events(sessions: SessionReader, key: AttemptKey) -> tuple[Event, ...]:
     return tuple(decode_event(body) for body in sessions.events(key))
 
 
-def _attempt(sessions: SessionStore, key: AttemptKey, telling: Iterable[bytes]) -> Attempt:
+def _attempt(sessions: SessionReader, key: AttemptKey, telling: Iterable[bytes]) -> Attempt:
     """How an attempt stands, by the events of it that tell; of one that is open or that began with
     usage of earlier ones, by all of them.
     """

@@ -35,7 +35,7 @@ from orchestrator.store import (
     FreshGrant,
     Lease,
     RunStore,
-    SessionStore,
+    SessionReader,
     StoredAttempt,
 )
 from orchestrator.supervisor import (
@@ -77,7 +77,7 @@ class Recovery:
     def __init__(self, run: RunStore, policy: RecoveryPolicy) -> None:
         self._run = run
         self._policy = policy
-        self._sessions = SessionStore(run)
+        self._sessions = SessionReader(run)
         self._attempts = AttemptStore(run)
 
     def present(self, version: int, seat: int) -> tuple[AttemptKey, StoredAttempt | None]:

@@ -4,6 +4,7 @@
 be done; each run has a lease and one writer. Whatever a process knew, the next one finds here.
 """
 
+from orchestrator.store.attempt_keys import AttemptKey
 from orchestrator.store.attempts import (
     SUPERVISOR,
     AttemptFailure,
@@ -43,8 +44,10 @@ from orchestrator.store.records import (
     Target,
     WindowCommit,
 )
+from orchestrator.store.run_reader import RunReader
 from orchestrator.store.runs import RunStore
-from orchestrator.store.sessions import AttemptKey, FileVersion, LateReply, Latest, SessionStore
+from orchestrator.store.session_reader import FileVersion, LateReply, Latest, SessionReader
+from orchestrator.store.sessions import SessionStore
 
 __all__ = [
     "SUPERVISOR",
@@ -73,10 +76,12 @@ __all__ = [
     "RouteControls",
     "RoutePause",
     "RunKey",
+    "RunReader",
     "RunRow",
     "RunStatus",
     "RunStore",
     "RunTransition",
+    "SessionReader",
     "SessionStore",
     "Spent",
     "Store",

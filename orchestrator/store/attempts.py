@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Select, func, insert, select
 
 from manifests.errors import IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus, check_company_window_transition
+from orchestrator.store.attempt_keys import AttemptKey
 from orchestrator.store.codec import read_member
 from orchestrator.store.connection import CommitPoint, DatabaseNow, moment, repeated
 from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
 from orchestrator.store.runs import RunStore
 from orchestrator.store.schema import failures, fresh_attempts, run_states
-from orchestrator.store.sessions import AttemptKey
 from orchestrator.supervisor import FRESH_ATTEMPTS
 
 SUPERVISOR: Final = "supervisor"
