@@ -30,7 +30,8 @@ from campaigns.plan import plan
 from manifests.bundle import Bundle, faults
 from manifests.keys import generate, public_path, read_private, read_public
 from manifests.model import ModelCandidate
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.bundle.export import export
 from orchestrator.bundle.replay import replay_bundle
 from orchestrator.ceos import Ceo, seated

@@ -29,7 +29,8 @@ from campaigns.definition import load_definition
 from campaigns.plan import plan
 from manifests.model import ModelCandidate
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import Ceo, seated
 from orchestrator.owners import own_name
 from orchestrator.store import Store, open_store

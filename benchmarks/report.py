@@ -27,7 +27,8 @@ sys.path = [
 from campaigns.definition import load_definition
 from campaigns.plan import plan
 from manifests.model import ModelCandidate
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import Ceo, seated
 from orchestrator.owners import own_name
 from orchestrator.store import open_store

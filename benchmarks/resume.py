@@ -36,7 +36,8 @@ from campaigns.definition import parse_definition
 from campaigns.plan import plan
 from engine.boundary import Boundary
 from manifests.model import ModelCandidate
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import Ceo, Window, seated
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name

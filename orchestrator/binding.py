@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from campaigns.consistency import SEARCH_WINNER
-from campaigns.definition import CampaignDefinition, Limits, parse_definition
+from campaigns.definition import CampaignDefinition
 from campaigns.definition import Candidate as Described
-from campaigns.plan import PLAN_VERSION, CampaignPlan, PlannedRun, plan
+from campaigns.plan import PLAN_VERSION, CampaignPlan, PlannedRun
 from engine import DECISION_VERSION, ECONOMY_VERSION
 from engine.boundary import catalog
 from engine.observation import Catalog
 from engine.policies.base import make_policy
-from engine.scenario import Scenario, default_scenario, load_scenario, parse_scenario
+from engine.scenario import Scenario, default_scenario, load_scenario
 from engine.streams import stream_fingerprint
 from manifests.commitments import commitments
 from manifests.comparison import Difference, difference, told
@@ -41,6 +41,7 @@ from manifests.model import (
     freeze,
 )
 from manifests.model import PlannedRun as BoundRun
+from orchestrator.bound import bound_plan, bound_scenario
 from providers.routes import Route, parse_route
 
 PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
@@ -118,27 +119,6 @@ def scenario_of(definition: CampaignDefinition) -> Scenario:
     scenario = default_scenario() if path is None else load_scenario(path)
     days = definition.horizon_days
     return scenario if days is None else scenario.with_horizon(days)
-
-
-def bound_scenario(manifest: CampaignManifest) -> Scenario:
-    """The scenario that a manifest holds by value. Raises InputError when it is unknown here."""
-    return parse_scenario(manifest.decisive.scenario, "The scenario of the manifest")
-
-
-def bound_plan(manifest: CampaignManifest) -> CampaignPlan:
-    """The plan that a manifest was frozen from, with labels, groups and search.
-
-    Raises:
-        InputError: this package cannot read the definition that the manifest records.
-    """
-    name = manifest.provenance.campaign
-    recorded = manifest.provenance.definition
-    return plan(parse_definition(recorded, f"The definition recorded with campaign {name}"))
-
-
-def execution_limits(manifest: CampaignManifest) -> Limits:
-    """The limits that steer the execution and decide no result, as the manifest records them."""
-    return Limits.model_validate(dict(manifest.provenance.limits))
 
 
 def check_package(manifest: CampaignManifest) -> None:

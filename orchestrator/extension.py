@@ -13,7 +13,8 @@ from campaigns.plan import CampaignPlan
 from manifests.comparison import told, value_differences
 from manifests.errors import InputError
 from manifests.model import CampaignManifest, run_inputs
-from orchestrator.binding import execution_limits, frozen, with_endpoints
+from orchestrator.binding import frozen, with_endpoints
+from orchestrator.bound import execution_limits
 from orchestrator.owners import own_name
 from orchestrator.store import RunKey, Store
 from orchestrator.tenure import Tenure

@@ -22,7 +22,7 @@ from campaigns.analysis.evidence import recorded_labels
 from campaigns.report.page import render
 from campaigns.report.palette import looks
 from manifests.errors import ArenaError, InputError
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.history import history
 from orchestrator.progress import ProgressReader
 from orchestrator.store import RunKey, Store, open_store

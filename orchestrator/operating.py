@@ -14,7 +14,7 @@ from typing import Any, Final
 from engine.decision import company_name
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
-from orchestrator.binding import bound_plan, bound_scenario, execution_limits
+from orchestrator.bound import bound_plan, bound_scenario, execution_limits
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.progress import ProgressReader, holder_of

@@ -7,7 +7,8 @@ from campaigns.definition import load_definition
 from campaigns.plan import CampaignPlan, PlannedRun, plan
 from campaigns.sources import library_names
 from manifests.model import CampaignManifest, Candidate, ModelCandidate, PolicyCandidate
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.markets import PlayedMarket
 
 

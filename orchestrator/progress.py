@@ -11,7 +11,7 @@ from typing import Any, Final
 from campaigns.plan import PlannedRun
 from engine.scenario import Scenario
 from orchestrator.barriers import SeatAtWork, barrier
-from orchestrator.binding import bound_scenario, execution_limits
+from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import has_ended, shown
 from orchestrator.projection import Remaining, seconds_left

@@ -14,7 +14,7 @@ from campaigns.plan import CampaignPlan, PlannedRun
 from campaigns.records import CompanyOutcome
 from manifests.errors import IntegrityError
 from manifests.model import CampaignManifest, models_of
-from orchestrator.binding import bound_plan, bound_scenario
+from orchestrator.bound import bound_plan, bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.markets import PlayedMarket
 from orchestrator.money import Money, money, routes_of

@@ -16,7 +16,7 @@ from campaigns.plan import resolve
 from manifests.errors import ArenaError, IntegrityError
 from orchestrator.actors.host import RunEnd
 from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
-from orchestrator.binding import bound_plan, execution_limits
+from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.scheduler import (
     WAITING_FOR_A_SLOT,

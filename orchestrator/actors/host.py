@@ -14,7 +14,8 @@ from typing import Final
 from manifests.errors import ArenaError, InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.limits import shared_ledger
-from orchestrator.binding import bound_scenario, check_package, execution_limits
+from orchestrator.binding import check_package
+from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.session.services import ModelServices

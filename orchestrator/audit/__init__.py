@@ -13,7 +13,7 @@ from manifests.model import CampaignManifest
 from orchestrator.audit.plan import plan_faults
 from orchestrator.audit.sessions import session_faults
 from orchestrator.audit.settled import settled_faults
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.store import CampaignRow, RunRow, RunStore, Store
 
 

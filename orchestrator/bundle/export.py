@@ -35,7 +35,7 @@ from manifests.fingerprints import package_version
 from manifests.keys import PrivateKey
 from manifests.model import CampaignManifest, models_of
 from manifests.rows import exact, row_line
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.bundle import layout
 from orchestrator.bundle.conversations import conversations
 from orchestrator.bundle.named import from_named, to_named

@@ -9,7 +9,7 @@ from campaigns.analysis.rule_search import rule_search
 from campaigns.analysis.study import Study
 from manifests.canonical import canonical_json, parse_json
 from manifests.rows import exact
-from orchestrator.binding import bound_plan
+from orchestrator.bound import bound_plan
 from orchestrator.search import search_json
 
 Cents: TypeAlias = int | str | None

@@ -15,7 +15,8 @@ from manifests.commitments import new_key
 from manifests.errors import InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import execution_limits, frozen, with_endpoints
+from orchestrator.binding import frozen, with_endpoints
+from orchestrator.bound import execution_limits
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway

@@ -9,7 +9,7 @@ from typing import Final
 
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
-from orchestrator.binding import bound_plan
+from orchestrator.bound import bound_plan
 from orchestrator.cli.output import notice
 from providers.access import missing_variables
 from providers.routes import Route, parse_route

@@ -74,7 +74,7 @@ def spending(
 
 
 def _spending(store: "Store", campaign: str) -> dict[str, Any]:
-    from orchestrator.binding import bound_plan
+    from orchestrator.bound import bound_plan
     from orchestrator.money import routes_of
     from orchestrator.store import WHOLE_CAMPAIGN
 
@@ -128,7 +128,7 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _check_priced(store: "Store", campaign: str, candidate: str | None) -> None:
-    from orchestrator.binding import bound_plan
+    from orchestrator.bound import bound_plan
     from orchestrator.money import check_cap, routes_of
 
     routes = routes_of(bound_plan(store.catalogue.manifest(campaign)).definition)

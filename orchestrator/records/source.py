@@ -24,7 +24,7 @@ from campaigns.records import (
 from engine.scenario import Scenario
 from manifests.errors import IntegrityError
 from manifests.model import CampaignManifest, models_of
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.records.accounts import company_days, market_days
 from orchestrator.records.conduct import Journal, company_windows

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from campaigns.plan import PlannedRun
 from manifests.errors import ArenaError, InputError
 from manifests.model import CampaignManifest
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import identity_of
-from orchestrator.replay.bound import catalogue_difference, manifest_of, plan_differences
 from orchestrator.replay.differences import Difference, unreadable
+from orchestrator.replay.manifest_copies import catalogue_difference, manifest_of, plan_differences
 from orchestrator.replay.parallel import reports
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.replay.run import RunReplay, RunReport

@@ -20,7 +20,7 @@ from engine.records import ActionReceipt
 from engine.scenario import Scenario
 from manifests.errors import InputError
 from manifests.model import CampaignManifest, ModelCandidate
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import Allowance, Use
 from orchestrator.session.events import Answered, Event, decode_event

@@ -13,7 +13,7 @@ from campaigns.definition import UNLIMITED, CampaignDefinition, RecoveryPolicy
 from engine.scenario import Scenario
 from manifests.errors import StoreError
 from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
-from orchestrator.binding import bound_plan
+from orchestrator.bound import bound_plan
 from orchestrator.ceos import Ceo, PolicyCeo
 from orchestrator.money import check_cap, routes_of
 from orchestrator.session.allowance import Allowance

@@ -28,15 +28,13 @@ from manifests.model import (
 from orchestrator import binding
 from orchestrator.binding import (
     PACKAGES,
-    bound_plan,
-    bound_scenario,
     check_package,
     differences_from_package,
-    execution_limits,
     frozen,
     scenario_of,
     with_endpoints,
 )
+from orchestrator.bound import bound_plan, bound_scenario, execution_limits
 from orchestrator.session.prompt import PROMPT_VERSION, prompt_digest
 from orchestrator.session.tools import tools_hash
 from tests.orchestrator.trial import definition

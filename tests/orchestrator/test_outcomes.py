@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from manifests.errors import IntegrityError
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.outcomes import Totals, company_outcomes
 from tests.orchestrator.trial import Trial
 

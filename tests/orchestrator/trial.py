@@ -9,7 +9,8 @@ from typing import Any, Self
 from campaigns.definition import CampaignDefinition, parse_definition
 from campaigns.plan import plan
 from manifests.model import ModelCandidate
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import Ceo, seated
 from orchestrator.lifecycle import RunState
 from orchestrator.store import Lease, RunKey, RunStore, Store, open_store

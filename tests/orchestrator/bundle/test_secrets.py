@@ -19,7 +19,8 @@ from engine.streams import Streams
 from manifests.bundle import ENVELOPE_FILE, Bundle
 from manifests.commitments import commitment, proves
 from manifests.errors import InputError
-from orchestrator.binding import bound_scenario, frozen, with_endpoints
+from orchestrator.binding import frozen, with_endpoints
+from orchestrator.bound import bound_scenario
 from orchestrator.bundle import layout
 from orchestrator.bundle.analysis import analysed
 from orchestrator.bundle.reading import BundleSource

@@ -9,7 +9,8 @@ from typing import Any
 from campaigns.definition import parse_definition
 from campaigns.plan import plan
 from engine.scenario import default_scenario
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import seated
 from orchestrator.store import RunKey, open_store
 from orchestrator.world import StopRequest, World

@@ -15,7 +15,8 @@ import pytest
 
 from campaigns.definition import parse_definition
 from campaigns.plan import plan
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import seated
 from orchestrator.cli.window_text import window_lines
 from orchestrator.lifecycle import RunState

@@ -10,7 +10,8 @@ import pytest
 
 from campaigns.definition import parse_definition
 from campaigns.plan import plan
-from orchestrator.binding import bound_scenario, frozen
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.quota import LimitLedger, ledger_path
