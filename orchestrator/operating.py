@@ -142,15 +142,25 @@ class Operator:
                 )
         return Target(self._campaign, run_id, version, seat)
 
-    def pause(self, target: Target, reason: str) -> Done:
+    def rest(self, target: Target, desired: DesiredState, reason: str) -> Done:
         """Let a campaign, a run, or a company-window and with it its run, rest until somebody
-        resumes it.
+        resumes it: paused, or stopped.
         """
-        return self._hold(target, DesiredState.PAUSED, reason)
-
-    def stop(self, target: Target, reason: str) -> Done:
-        """Stop a campaign, a run, or a company-window and with it its run; it can be resumed."""
-        return self._hold(target, DesiredState.STOPPED, reason)
+        if target.run_id is None:
+            return self._rest_all(target, desired, reason)
+        act, _ = _ACTS[desired]
+        run = self._run(target.run_id)
+        settled = self._settled(target, run)
+        if settled:
+            return Done(target, act, changed=False, said=settled)
+        if not self._store.holds.set(target, desired, reason):
+            return Done(
+                target, act, changed=False, said=f"{_subject(target)} is {desired} already."
+            )
+        if holder_of(run.status().lease) is None:
+            return Done(target, act, changed=True, said=f"{_subject(target)} is {desired}.")
+        when = "at its next step" if target.seat else "at its next window boundary"
+        return Done(target, act, changed=True, said=f"{_subject(target)} comes to rest {when}.")
 
     def resume(self, target: Target, reason: str) -> Done:
         """Let a run or a company-window go on that was held, or that waits for a person.
@@ -251,23 +261,6 @@ class Operator:
             return Done(target, act, True, said)
         said = f"Campaign {name} {verb}: every run stops at its next window boundary."
         return Done(target, act, True, said)
-
-    def _hold(self, target: Target, desired: DesiredState, reason: str) -> Done:
-        if target.run_id is None:
-            return self._rest_all(target, desired, reason)
-        act, _ = _ACTS[desired]
-        run = self._run(target.run_id)
-        settled = self._settled(target, run)
-        if settled:
-            return Done(target, act, changed=False, said=settled)
-        if not self._store.holds.set(target, desired, reason):
-            return Done(
-                target, act, changed=False, said=f"{_subject(target)} is {desired} already."
-            )
-        if holder_of(run.status().lease) is None:
-            return Done(target, act, changed=True, said=f"{_subject(target)} is {desired}.")
-        when = "at its next step" if target.seat else "at its next window boundary"
-        return Done(target, act, changed=True, said=f"{_subject(target)} comes to rest {when}.")
 
     def _settled(self, target: Target, run: RunStore) -> str:
         """Why nothing can be done any more to a target; empty while something can."""

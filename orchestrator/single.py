@@ -22,10 +22,10 @@ from engine.state import WorldState, state_digest
 from engine.streams import Streams
 from manifests.canonical import DIGEST_PREFIX, LARGEST_INTEGER
 from manifests.errors import InputError
+from orchestrator.causes import cause_of
 from orchestrator.ceos import decided
 from orchestrator.markets import PlayedMarket
 from orchestrator.outcomes import Totals
-from orchestrator.world import explained
 
 DEFAULT_PANEL: Final = "rehearsal"
 """The library campaign whose panel plays when nobody else is chosen."""
@@ -174,7 +174,7 @@ def _decision(
         validate_decision(scenario, state, seat, decision)
     except (Exception, SystemExit) as error:
         raise InputError(
-            f"{company_name(seat)} ({ceo.name}), day {state.day}: {explained(error)}",
+            f"{company_name(seat)} ({ceo.name}), day {state.day}: {cause_of(error)}",
             "Repair its policy, or put another CEO into this seat.",
         ) from error
     return decision

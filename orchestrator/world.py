@@ -8,22 +8,21 @@ yields to the others of its process and looks whether it is to stop.
 """
 
 import asyncio
-import traceback
 from collections.abc import Mapping
 from enum import Enum
 from itertools import takewhile
-from pathlib import Path
 from typing import Final
 
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.boundary import Boundary
-from engine.decision import InvalidDecision, company_name, validate_decision
+from engine.decision import company_name, validate_decision
 from engine.scenario import Scenario
 from engine.settle import initial_state, settle_window
 from engine.state import WorldState
 from engine.streams import Streams
-from manifests.errors import ArenaError, IntegrityError, StoreError
+from manifests.errors import IntegrityError, StoreError
+from orchestrator.causes import cause_of
 from orchestrator.ceos import Ceo, Window
 from orchestrator.lifecycle import SETTLED, CompanyWindowStatus, RunState
 from orchestrator.outcomes import Totals, company_outcomes
@@ -306,7 +305,7 @@ class World:
         except (LeaseLost, StoreError, IntegrityError):
             raise
         except Exception as error:  # a CEO is anybody's code: it stops its own run and no other
-            raise BarrierBroken(f"{place}: {explained(error)}") from error
+            raise BarrierBroken(f"{place}: {cause_of(error)}") from error
         if status is CompanyWindowStatus.OPEN and window.stopping():
             return None
         if status not in SETTLED and reason:
@@ -351,26 +350,3 @@ def put_to_rest(run: RunStore, lease: Lease, state: RunState, reason: str) -> No
     if run.status().status is RunState.PLANNED:
         run.set_status(lease, RunState.QUEUED, "")
     run.set_status(lease, state, reason)
-
-
-def explained(error: BaseException) -> str:
-    """A failure in one line: what it was and where it was raised."""
-    if isinstance(error, ArenaError):
-        return f"{error.message} {error.remedy}".strip()
-    if isinstance(error, InvalidDecision):
-        return "; ".join(error.problems)
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {_printable(error)}{place}"
-
-
-def _printable(error: BaseException) -> str:
-    """The text of an error of anybody's code, fit for a terminal and for a database."""
-    try:
-        text = str(error)
-    except Exception as again:  # noqa: BLE001 - whatever else is wrong with it
-        return f"(its text cannot be had: {type(again).__name__})"
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )

@@ -17,6 +17,7 @@ from manifests.errors import ArenaError, IntegrityError
 from orchestrator.actors.host import RunEnd
 from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
 from orchestrator.bound import bound_plan, execution_limits
+from orchestrator.causes import cause_of
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.scheduler import (
     WAITING_FOR_A_SLOT,
@@ -28,7 +29,7 @@ from orchestrator.store import DesiredState, RunKey, RunStore, open_store
 from orchestrator.suspicion import Standing, Suspicion
 from orchestrator.tenure import Tenure, queue_again, tenure_of_run
 from orchestrator.webhook import Rest, Webhook
-from orchestrator.world import StopKind, explained, put_to_rest
+from orchestrator.world import StopKind, put_to_rest
 
 _STOP: Final[Mapping[DesiredState, StopKind]] = {
     DesiredState.PAUSED: StopKind.PAUSE,
@@ -200,7 +201,7 @@ class CampaignScheduler:
             await asyncio.to_thread(put_to_rest, run, lease, RunState.STOPPED, reason)
             await asyncio.to_thread(run.release, lease)
         except ArenaError as error:
-            return RunEnd(run_id, RunState.STOPPED, f"{reason} ({explained(error)})")
+            return RunEnd(run_id, RunState.STOPPED, f"{reason} ({cause_of(error)})")
         return RunEnd(run_id, RunState.STOPPED)
 
     async def _some_call_ended(self) -> None:

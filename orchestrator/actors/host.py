@@ -16,12 +16,13 @@ from manifests.model import CampaignManifest
 from orchestrator.actors.limits import shared_ledger
 from orchestrator.binding import check_package
 from orchestrator.bound import bound_scenario, execution_limits
+from orchestrator.causes import cause_of
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.session.services import ModelServices
 from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
 from orchestrator.tenure import tenure_of_run
-from orchestrator.world import StopKind, StopRequest, World, explained, put_to_rest
+from orchestrator.world import StopKind, StopRequest, World, put_to_rest
 
 # How often the holds of people are read.
 _LOOK_SECONDS: Final = 0.5
@@ -98,7 +99,7 @@ class Host:
             # Who took the run over plays it now; the campaign's scheduler asks again.
             return RunEnd(run_id, RunState.RUNNING)
         except ArenaError as error:
-            return RunEnd(run_id, RunState.PAUSED, explained(error))
+            return RunEnd(run_id, RunState.PAUSED, cause_of(error))
 
     async def _play_under(self, lease: Lease, run: RunStore, stop: StopRequest) -> RunEnd:
         try:
@@ -111,9 +112,9 @@ class Host:
         except LeaseLost:
             raise
         except ArenaError as error:
-            return await asyncio.to_thread(_rested, run, lease, RunState.PAUSED, explained(error))
+            return await asyncio.to_thread(_rested, run, lease, RunState.PAUSED, cause_of(error))
         except Exception as error:  # noqa: BLE001 - a defect ends its own run, not the others
-            return await asyncio.to_thread(_rested, run, lease, RunState.STOPPED, explained(error))
+            return await asyncio.to_thread(_rested, run, lease, RunState.STOPPED, cause_of(error))
 
 
 def _collect_less() -> None:
@@ -134,7 +135,7 @@ def _unfitness(manifest: CampaignManifest) -> str:
     try:
         check_package(manifest)
     except InputError as error:
-        return explained(error)
+        return cause_of(error)
     return ""
 
 

@@ -3,7 +3,8 @@
 They talk to the store; whoever carries the campaign out reacts to what is there.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -23,7 +24,7 @@ from orchestrator.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from orchestrator.store import DesiredState, Store
+    from orchestrator.store import Store
 
 app = typer.Typer()
 
@@ -39,49 +40,52 @@ DayOption = Annotated[
 ]
 
 
-@app.command()
-def pause(
-    name: NameArgument = None,
-    run: RunOption = None,
-    seat: SeatOption = None,
-    day: DayOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    reason: ReasonOption = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Let a campaign, a run, or a company-window rest until somebody resumes it.
+_PAUSE: Final = """Let a campaign, a run, or a company-window rest until somebody resumes it.
 
-    A run stops at its next window boundary, a company-window at its next step;
-    a run one of whose windows rests gives its slot away when the others have
-    closed theirs.
+A run stops at its next window boundary, a company-window at its next step;
+a run one of whose windows rests gives its slot away when the others have
+closed theirs.
 
-    JSON: campaign, run, world_version, seat, act, changed, said.
-    """
-    from orchestrator.store import DesiredState
+JSON: campaign, run, world_version, seat, act, changed, said.
+"""
 
-    _rest(DesiredState.PAUSED, name, (run, day, seat), store, reason, as_json=as_json)
+_STOP: Final = """Stop a campaign, a run, or a company-window and with it its run.
+
+What is stopped rests like what is paused, is counted apart, and can be
+resumed as well.
+
+JSON: campaign, run, world_version, seat, act, changed, said.
+"""
 
 
-@app.command()
-def stop(
-    name: NameArgument = None,
-    run: RunOption = None,
-    seat: SeatOption = None,
-    day: DayOption = None,
-    store: StoreOption = DEFAULT_STORE,
-    reason: ReasonOption = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Stop a campaign, a run, or a company-window and with it its run.
+def _resting(desired: Literal["paused", "stopped"]) -> Callable[..., None]:
+    """The command that lets something rest in this way."""
 
-    What is stopped rests like what is paused, is counted apart, and can be
-    resumed as well.
+    def command(
+        name: NameArgument = None,
+        run: RunOption = None,
+        seat: SeatOption = None,
+        day: DayOption = None,
+        store: StoreOption = DEFAULT_STORE,
+        reason: ReasonOption = "",
+        as_json: JsonOption = False,
+    ) -> None:
+        from orchestrator.operating import Operator
+        from orchestrator.store import DesiredState, open_store
 
-    JSON: campaign, run, world_version, seat, act, changed, said.
-    """
-    from orchestrator.store import DesiredState
+        with open_store(store) as opened:
+            operator = Operator(opened, chosen_campaign(opened, name))
+            done = operator.rest(operator.target(run, day, seat), DesiredState(desired), reason)
+        if as_json:
+            print_json(done.to_json())
+        else:
+            notice(done.said)
 
-    _rest(DesiredState.STOPPED, name, (run, day, seat), store, reason, as_json=as_json)
+    return command
+
+
+app.command("pause", help=_PAUSE)(_resting("paused"))
+app.command("stop", help=_STOP)(_resting("stopped"))
 
 
 @app.command()
@@ -223,30 +227,6 @@ def failures(
             for entry in entries
         ],
     )
-
-
-def _rest(
-    desired: "DesiredState",
-    name: str | None,
-    place: tuple[str | None, int | None, int | None],
-    location: str,
-    reason: str,
-    *,
-    as_json: bool,
-) -> None:
-    from orchestrator.operating import Operator
-    from orchestrator.store import DesiredState, open_store
-
-    with open_store(location) as opened:
-        campaign = chosen_campaign(opened, name)
-        operator = Operator(opened, campaign)
-        target = operator.target(*place)
-        act = operator.pause if desired is DesiredState.PAUSED else operator.stop
-        done = act(target, reason)
-    if as_json:
-        print_json(done.to_json())
-    else:
-        notice(done.said)
 
 
 def resumed_below(

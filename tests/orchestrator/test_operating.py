@@ -93,9 +93,8 @@ def test_a_held_company_window_rests_its_run_and_goes_on_where_it_was(
     stop = StopRequest()
 
     def hold() -> None:
-        act = operator(trial).pause if desired is DesiredState.PAUSED else operator(trial).stop
-        assert act(SEAT_2, "look at it").changed
-        assert not act(SEAT_2, "again").changed
+        assert operator(trial).rest(SEAT_2, desired, "look at it").changed
+        assert not operator(trial).rest(SEAT_2, desired, "again").changed
         holds(trial, stop)
 
     assert trial.play(REFERENCE, {2: Watched(trial, 2, 1, hold)}, stop) is state
@@ -121,33 +120,36 @@ def test_a_held_company_window_rests_its_run_and_goes_on_where_it_was(
 
 def test_a_held_run_stops_at_its_boundary_and_a_hold_can_be_changed(trial: Trial) -> None:
     stop = StopRequest()
-    assert operator(trial).pause(RUN, "lunch").changed
+    assert operator(trial).rest(RUN, DesiredState.PAUSED, "lunch").changed
     holds(trial, stop)
     assert (stop.kind, stop.reason) == (StopKind.PAUSE, "lunch")
-    assert operator(trial).stop(RUN, "for good").changed
+    assert operator(trial).rest(RUN, DesiredState.STOPPED, "for good").changed
     holds(trial, stop)
     assert (stop.kind, stop.reason) == (StopKind.STOP, "for good")
     assert trial.play(stop=stop) is RunState.STOPPED
     assert operator(trial).resume(RUN, "").changed
     holds(trial, stop)
     assert trial.play(stop=stop) is RunState.COMPLETED
-    for act in (operator(trial).pause, operator(trial).stop, operator(trial).resume):
-        done = act(RUN, "")
+    for done in (
+        operator(trial).rest(RUN, DesiredState.PAUSED, ""),
+        operator(trial).rest(RUN, DesiredState.STOPPED, ""),
+        operator(trial).resume(RUN, ""),
+    ):
         assert (done.changed, done.said) == (False, f"Run {REFERENCE} is completed.")
 
 
 def test_leaving_does_not_take_a_hold_back(trial: Trial) -> None:
     stop = StopRequest()
     stop.ask(StopKind.LEAVE, "")
-    operator(trial).stop(RUN, "too dear")
+    operator(trial).rest(RUN, DesiredState.STOPPED, "too dear")
     holds(trial, stop)
     assert (stop.kind, stop.reason) == (StopKind.STOP, "too dear")
 
 
 def test_a_campaign_is_stopped_like_it_is_paused(trial: Trial) -> None:
-    stopped = operator(trial).stop(Target(NAME), "budget")
+    stopped = operator(trial).rest(Target(NAME), DesiredState.STOPPED, "budget")
     assert stopped.changed
-    assert not operator(trial).stop(Target(NAME), "budget").changed
+    assert not operator(trial).rest(Target(NAME), DesiredState.STOPPED, "budget").changed
     assert ProgressReader(trial.store, NAME).read().desired is DesiredState.STOPPED
 
 
@@ -269,7 +271,7 @@ def test_a_held_window_is_listed_as_paused_and_with_the_time_it_took(trial: Tria
     run, lease = begun(trial)
     append(run, lease, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
     append(run, lease, 2, OPENED, Asked(0.1, 1, DIGEST, 1_000))
-    operator(trial).pause(Target(NAME, REFERENCE, 0, 2), "look at it")
+    operator(trial).rest(Target(NAME, REFERENCE, 0, 2), DesiredState.PAUSED, "look at it")
     sealed, held = WindowReader(trial.store, NAME).records(REFERENCE)
     assert (sealed.status, held.status, held.reason) == (W.SEALED, W.PAUSED, "look at it")
     assert sealed.to_json()["wall_seconds"] >= 0

@@ -176,3 +176,26 @@ def test_differences_are_plain_json() -> None:
 def test_what_cannot_be_read_is_told_in_one_line() -> None:
     assert unreadable(IntegrityError("the row is damaged.", "Restore it.")) == "the row is damaged."
     assert unreadable(ValueError("no number")) == "ValueError: no number"
+
+
+def test_a_difference_reads_well() -> None:
+    found = Difference(
+        run="trial-s11-reference",
+        day=8,
+        company="company-2",
+        field="closing_cash_cents",
+        recorded=5,
+        recomputed=6,
+        what="the company-day",
+    )
+    assert str(found) == (
+        "trial-s11-reference, day 8, company-2: the company-day, closing_cash_cents: "
+        "recorded 5, recomputed 6"
+    )
+    assert str(Difference(**{**found_fields(found), "run": None, "company": None})).startswith(
+        "the catalogue, day 8: "
+    )
+
+
+def found_fields(found: Difference) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in Difference.__slots__}
