@@ -2,7 +2,8 @@
 beside it.
 
 What a trajectory tells of conversations is what was sent to a model, the text and the calls of its
-replies, and what came of them; nothing of a model's reasoning.
+replies, and what came of them; nothing of a model's reasoning. A source that leaves conversations
+out still tells that there were replies, queries and writes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ EventKind = Literal["exit", "tender", "award", "unfilled"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that happened in an attempt, `seconds` of active time after it began.
+    """One thing that happened in an attempt, `seconds` of active time after it began (None where
+    that is not told).
 
     `text` is what was said, or what a call returned; `tool` and `arguments` are those of a call,
     `refused` when it changed nothing. Of a `file`, which a call wrote, `path`, `version` and
@@ -40,7 +42,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     kind: StepKind
-    seconds: float
+    seconds: float | None = None
     text: str = ""
     tool: str = ""
     arguments: str = ""
@@ -99,7 +101,7 @@ class MarketEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Trajectory(Protocol):
-    """One run window by window. Reading holds one company's windows at a time."""
+    """One run window by window. Reading holds the windows of one world version at a time."""
 
     def offers(self) -> Iterator[list[list[Offer] | None]]:
         """The standing prices at every boundary, day 0 first: by seat and product, None for a
@@ -111,8 +113,8 @@ class Trajectory(Protocol):
         """By day."""
         ...
 
-    def windows(self, seat: int) -> Iterator[WindowStory]:
-        """A company's windows, settled and open ones, by world version.
+    def windows(self) -> Iterator[tuple[int, WindowStory]]:
+        """Every company-window with its seat, settled and open ones, by world version and seat.
 
         Raises:
             IntegrityError: what is stored is not what was settled.
@@ -131,6 +133,11 @@ class TrajectoryRun(RunRecords, Protocol):
 
 class TrajectorySource(RecordSource, Protocol):
     """A campaign whose runs can be followed window by window."""
+
+    @property
+    def has_conversations(self) -> bool:
+        """Whether it tells what was said, asked and written, not only how much of it."""
+        ...
 
     @property
     def products(self) -> list[str]:

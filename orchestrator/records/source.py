@@ -52,6 +52,9 @@ class StoreSource:
         """Every planned run in scheduling order, as the catalogue has it."""
         return [row.planned for row in self._store.catalogue.runs(self._campaign)]
 
+    has_conversations: Final = True
+    """A store leaves nothing out."""
+
     @property
     def products(self) -> list[str]:
         """The product ids in the scenario's order."""
@@ -106,7 +109,7 @@ class StoredRun:
     @property
     def trajectory(self) -> StoredTrajectory:
         """The run window by window."""
-        return StoredTrajectory(self._store, self._scenario)
+        return StoredTrajectory(self._store, self._scenario.product_ids)
 
     @cached_property
     def _status(self) -> RunStatus:

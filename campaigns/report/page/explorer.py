@@ -7,6 +7,7 @@ A page that is opened from a file cannot fetch; it can add a script. What a scri
 
 import base64
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,12 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from campaigns.records import (
-    CompanyDayRecord,
-    CompanyOutcome,
-    CompanyWindowRecord,
-    MarketDayRecord,
-)
+from campaigns.records import CompanyDayRecord, CompanyOutcome, MarketDayRecord
 from campaigns.records.trajectories import TrajectoryRun, TrajectorySource
 from campaigns.report.page import render
 from campaigns.report.palette import Look
@@ -27,6 +23,9 @@ from campaigns.report.palette import Look
 PAGE: Final = "explorer.html"
 CHUNKS: Final = "explorer"
 REPORT: Final = "report.html"
+
+_COMPRESSION: Final = 6
+_GZIP: Final = zlib.MAX_WBITS + 16
 
 
 def write_explorer(
@@ -73,26 +72,37 @@ def _campaigns(
     for number, (name, source) in enumerate(sources, start=1):
         runs = []
         for place, run in enumerate(source.runs(), start=1):
-            if run.run.day or any(run.rows(CompanyWindowRecord)):
-                runs.append(_run(run, source, folder, f"c{number}r{place}"))
+            written = _run(run, source, folder, f"c{number}r{place}")
+            if written is not None:
+                runs.append(written)
             done(run)
         yield {
             "campaign": name,
             "days": source.window_days,
             "horizon": source.horizon_days,
             "products": source.products,
+            "told": source.has_conversations,
             "runs": runs,
         }
 
 
-def _run(run: TrajectoryRun, source: TrajectorySource, folder: Path, name: str) -> dict[str, Any]:
-    """Write the scripts of one run; what the index says of it."""
-    seats = range(1, len(run.run.lineup) + 1)
-    windows = list(run.rows(CompanyWindowRecord))
-    _write(folder, name, _market(run, windows, source.window_days))
-    for seat in seats:
-        _write(folder, f"{name}s{seat}", list(run.trajectory.windows(seat)))
+def _run(
+    run: TrajectoryRun, source: TrajectorySource, folder: Path, name: str
+) -> dict[str, Any] | None:
+    """Write the scripts of one run; what the index says of it. None of a run that has not begun."""
     record = run.run
+    stories = {seat: _Packing() for seat in range(1, len(record.lineup) + 1)}
+    windows: list[tuple[int, int, str, int]] = []
+    for seat, story in run.trajectory.windows():
+        stories[seat].add(story)
+        windows.append((story.world_version, seat, story.status, story.attempts))
+    if not record.day and not windows:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    market = _market(run, source.window_days) | {"windows": windows}
+    _write(folder, name, _packed(market))
+    for seat, packing in stories.items():
+        _write(folder, f"{name}s{seat}", packing.text())
     return {
         "id": record.run_id,
         "chunk": name,
@@ -103,15 +113,13 @@ def _run(run: TrajectoryRun, source: TrajectorySource, folder: Path, name: str) 
         "lineup": record.lineup,
         "status": record.status,
         "day": record.day,
-        "statuses": dict(Counter(window.status for window in windows)),
+        "statuses": dict(Counter(status for _, _, status, _ in windows)),
     }
 
 
-def _market(
-    run: TrajectoryRun, windows: list[CompanyWindowRecord], window_days: int
-) -> dict[str, Any]:
+def _market(run: TrajectoryRun, window_days: int) -> dict[str, Any]:
     """The market of one run: daily cash by seat from day 0, weekly units and revenue by seat,
-    prices at every boundary, the public signals of every day, events, and how windows closed.
+    prices at every boundary, the public signals of every day, and events.
     """
     seats = range(1, len(run.run.lineup) + 1)
     cash: dict[int, list[int]] = {seat: [] for seat in seats}
@@ -140,20 +148,35 @@ def _market(
             for row in run.rows(MarketDayRecord)
         ],
         "events": list(run.trajectory.events()),
-        "windows": [
-            (window.world_version, window.seat, window.status, window.attempts)
-            for window in windows
-        ],
         "scores": {row.seat: row.score_cents for row in run.rows(CompanyOutcome)},
     }
 
 
-def _write(folder: Path, name: str, content: Any) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.js").write_text(
-        f'explorerChunk("{name}","{_packed(content)}")\n', encoding="ascii"
-    )
+class _Packing:
+    """A list that is packed item by item, so that a company's windows are never all in memory."""
+
+    def __init__(self) -> None:
+        self._compressor = zlib.compressobj(_COMPRESSION, wbits=_GZIP)
+        self._packed = bytearray()
+        self._begun = False
+
+    def add(self, item: Any) -> None:
+        """Add an item at the end."""
+        mark = b"," if self._begun else b"["
+        self._begun = True
+        self._packed += self._compressor.compress(mark + msgspec.json.encode(item))
+
+    def text(self) -> str:
+        """The packed list. Nothing can be added any more."""
+        end = b"]" if self._begun else b"[]"
+        self._packed += self._compressor.compress(end) + self._compressor.flush()
+        return base64.b64encode(self._packed).decode()
 
 
 def _packed(content: Any) -> str:
-    return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()
+    packed = gzip.compress(msgspec.json.encode(content), _COMPRESSION, mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+def _write(folder: Path, name: str, packed: str) -> None:
+    (folder / f"{name}.js").write_text(f'explorerChunk("{name}","{packed}")\n', encoding="ascii")
