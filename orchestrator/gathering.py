@@ -7,7 +7,9 @@ from pathlib import Path
 
 from campaigns.analysis.evidence import Evidence, read_evidence
 from campaigns.analysis.scores_file import read_scores
+from campaigns.records.trajectories import TrajectorySource
 from manifests.errors import InputError
+from orchestrator.bundle.reading import BundleSource
 from orchestrator.records import StoreSource
 from orchestrator.store import open_store
 
@@ -31,13 +33,16 @@ def gather(
     return _told_apart([*found, *bundled, *(read_scores(file) for file in scores)])
 
 
-def followed(stores: Sequence[str], names: Sequence[str]) -> Generator[StoreSource]:
+def followed(
+    stores: Sequence[str], names: Sequence[str], bundles: Sequence[BundleSource] = ()
+) -> Generator[TrajectorySource]:
     """The same campaigns in the same order, to be followed window by window; the store of one is
     closed when the next is asked for. Errors as `gather`.
     """
     for store, name in _chosen(stores, names):
         with open_store(store) as opened:
             yield StoreSource(opened, name)
+    yield from bundles
 
 
 def _chosen(stores: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -38,7 +38,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `text` is what was said, or what a call returned; `tool` and `arguments` are those of a call,
     `refused` when it changed nothing. Of a `file`, which a call wrote, `path`, `version` and
     `content` are there instead of the arguments. `input_tokens` and `output_tokens` are those of a
-    reply with usage. `left_out` are characters of `text` or `content` that are not there.
+    reply with usage. `left_out` are characters of `text` or `content` that are not there; bytes of
+    a file whose text is left out as a whole.
     """
 
     kind: StepKind

@@ -60,13 +60,14 @@ def _row(key: AttemptKey, number: int, event: Event, redaction: Redaction) -> Co
         number=number,
         kind=_KINDS[kind_of(event)],
         text=redaction.text(_text(event)),
+        seconds=event.active_seconds,
     )
     match event:
         case Answered(reply=reply):
             return msgspec.structs.replace(row, calls=tuple(_calls(reply, redaction)))
         case ToolReceipt():
             tool = redaction.text(event.name)
-            return msgspec.structs.replace(row, call_id=event.call_id, tool=tool)
+            return msgspec.structs.replace(row, call_id=event.call_id, tool=tool, ok=event.ok)
     return row
 
 

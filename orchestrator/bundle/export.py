@@ -45,7 +45,7 @@ from orchestrator.bundle.schemas import schemas
 from orchestrator.bundle.summary import results
 from orchestrator.lifecycle import RunState
 from orchestrator.records.source import StoredRun
-from orchestrator.store import AttemptStore, RunStore, Store, StoredCheckpoint
+from orchestrator.store import AttemptStore, RunStore, Store, StoredCheckpoint, read_day
 
 _Row = TypeVar("_Row", bound=Record)
 
@@ -271,13 +271,15 @@ class _RunExport:
                 **msgspec.structs.asdict(stored.receipt),
             )
 
-    def _days(self) -> Iterator[layout.DayRow]:
+    def _days(self) -> Iterator[msgspec.Struct]:
         for stored in takewhile(lambda row: row.day <= self.run.day, self._store.days()):
+            record = read_day(stored.details, f"the record of day {stored.day}")
             yield layout.DayRow(
                 day=stored.day,
                 world_version=stored.version,
                 state_digest=stored.state_digest,
                 record_digest=stored.record_digest,
+                public=to_named(record.public),
             )
 
     def _boundaries(self) -> Iterator[msgspec.Struct]:

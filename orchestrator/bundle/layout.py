@@ -12,6 +12,7 @@ import msgspec
 
 from campaigns.plan import PlannedRun
 from campaigns.records import TABLES
+from engine.records import PublicDay
 from engine.state import WorldState
 from orchestrator.bundle.named import named
 
@@ -77,17 +78,6 @@ class ReceiptRow(_Row, frozen=True, kw_only=True):
     effective_day: int
 
 
-class DayRow(_Row, frozen=True, kw_only=True):
-    """One settled day: the digest of the world's state at its end (docs/state-encoding.md), and of
-    the whole record of the day, all companies included. `world_version` is that of its window.
-    """
-
-    day: int
-    world_version: int
-    state_digest: str
-    record_digest: str
-
-
 class EnvironmentRow(_Row, frozen=True, kw_only=True):
     """What a run was played with from the time its lease had this epoch."""
 
@@ -140,7 +130,8 @@ class ConversationRow(_Row, frozen=True, kw_only=True):
 
     `kind`: the briefing, a model's reply, a late reply (paid for, but in no conversation), the
     result of a call, a correction or a notice of the harness. `calls` are those of a reply;
-    `call_id` and `tool` belong to a result.
+    `call_id`, `tool` and `ok` belong to a result; `ok` is false when the call was refused.
+    `seconds` of the attempt's active time had gone by.
     """
 
     world_version: int
@@ -152,7 +143,28 @@ class ConversationRow(_Row, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
     call_id: str | None = None
     tool: str | None = None
+    ok: bool | None = None
+    seconds: float
 
+
+DayRow: Final[Any] = msgspec.defstruct(
+    "DayRow",
+    [
+        ("day", int),
+        ("world_version", int),
+        ("state_digest", str),
+        ("record_digest", str),
+        ("public", named(PublicDay)),
+    ],
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    namespace={
+        "__doc__": "One settled day: the digest of the world's state at its end "
+        "(docs/state-encoding.md), that of the whole record of the day, all companies included, "
+        "and what everyone may know of it. `world_version` is that of its window.",
+    },
+)
 
 BoundaryRow: Final[Any] = msgspec.defstruct(
     "BoundaryRow",

@@ -3,7 +3,7 @@
 Every file is checked against the statement before a row of it is used.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,16 +19,19 @@ from campaigns.records import (
     Record,
     RunRecord,
 )
-from engine.records import ActionReceipt
+from engine.records import ActionReceipt, PublicDay
+from engine.scenario import Scenario
 from engine.state import WorldState, encode_state
 from manifests.bundle import Bundle, checked
 from manifests.errors import IntegrityError
 from manifests.keys import PublicKey
 from manifests.model import CampaignManifest
 from manifests.rows import read_row
+from orchestrator.binding import bound_scenario
 from orchestrator.bundle import layout
 from orchestrator.bundle.named import from_named
 from orchestrator.bundle.parquet import read_rows
+from orchestrator.bundle.trajectories import BundledTrajectory
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import CompanyWindow, LeaseState, RunKey, RunStatus, StoredReceipt
 
@@ -78,23 +81,50 @@ class BundleSource:
         """Every planned run in scheduling order."""
         return [run.planned for run in self.runs()]
 
+    @property
+    def has_conversations(self) -> bool:
+        """Whether it was exported with conversations."""
+        return self.bundle.predicate.conversations
+
+    @property
+    def products(self) -> list[str]:
+        """The product ids in the scenario's order."""
+        return list(self._scenario.product_ids)
+
+    @property
+    def window_days(self) -> int:
+        """Days between two boundaries."""
+        return self._scenario.window_days
+
+    @property
+    def horizon_days(self) -> int:
+        """Days of a whole run."""
+        return self._scenario.horizon_days
+
+    @cached_property
+    def _scenario(self) -> Scenario:
+        return bound_scenario(self.manifest)
+
     def runs(self) -> "Iterator[BundledRun]":
         """The runs in scheduling order."""
         campaign = self.manifest.provenance.campaign
         for name in self.bundle.subjects:
             folder, _, file = name.rpartition("/")
             if file == layout.PLANNED:
-                yield BundledRun(self.bundle, folder, campaign)
+                yield BundledRun(self.bundle, folder, campaign, self._scenario.product_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class BundledDay:
-    """A settled day in a bundle, which has the digest of the market's day and not the record."""
+    """A settled day in a bundle, which has the digest of the market's day and, instead of the
+    record, what everyone may know of it.
+    """
 
     day: int
     version: int
     state_digest: str
     record_digest: str
+    public: PublicDay
     details: None = None
 
 
@@ -121,8 +151,9 @@ class BundledBoundary:
 class BundledRun:
     """One run in a bundle: its records, and everything that a replay compares."""
 
-    def __init__(self, bundle: Bundle, folder: str, campaign: str) -> None:
+    def __init__(self, bundle: Bundle, folder: str, campaign: str, products: Sequence[str]) -> None:
         self._bundle = bundle
+        self._products = products
         self._folder = folder
         self._campaign = campaign
 
@@ -151,6 +182,11 @@ class BundledRun:
         name = f"{self._folder}/{_FILES[table]}"
         return read_rows(table, self._bundle.content(name), name)
 
+    @property
+    def trajectory(self) -> BundledTrajectory:
+        """The run window by window."""
+        return BundledTrajectory(self, self._products)
+
     def status(self) -> RunStatus:
         """How the run stood when it was exported; nobody holds a run in a bundle."""
         run = self.run
@@ -177,7 +213,13 @@ class BundledRun:
         """All settled days."""
         return self._lines(
             layout.DAYS,
-            lambda row: BundledDay(row.day, row.world_version, row.state_digest, row.record_digest),
+            lambda row: BundledDay(
+                row.day,
+                row.world_version,
+                row.state_digest,
+                row.record_digest,
+                from_named(row.public, PublicDay),
+            ),
         )
 
     def checkpoints(self) -> Iterator[BundledBoundary]:
@@ -197,6 +239,17 @@ class BundledRun:
         for row in self.rows(CompanyDayRecord):
             accounts = {name: getattr(row, name) for name in _ACCOUNTS}
             yield BundledCompanyDay(row.day, row.seat, accounts)
+
+    def conversations(self) -> Iterator[layout.ConversationRow]:
+        """What was said in attempts, by world version, seat, attempt and number, then late replies;
+        nothing in a bundle without conversations.
+        """
+        if self._bundle.predicate.conversations:
+            yield from self._lines(layout.CONVERSATIONS, lambda row: row)
+
+    def attempt_failures(self) -> Iterator[layout.AttemptFailureRow]:
+        """Attempts that failed, by world version, seat, attempt and event."""
+        return self._lines(layout.ATTEMPT_FAILURES, lambda row: row)
 
     def outcomes(self) -> list[CompanyOutcome]:
         """How each company ended, by seat."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from campaigns.analysis.study import Study
     from manifests.keys import PublicKey
     from orchestrator.bundle.analysis import AnalysisDifference
+    from orchestrator.bundle.reading import BundleSource
 
 app = typer.Typer()
 
@@ -96,7 +97,7 @@ def analyze(
     from campaigns.report.files import write_tables
     from orchestrator.cli.study_tables import show_study
 
-    found, differences = _study(names, store, scores, bundle, public_keys(key))
+    found, differences, _ = _study(names, store, scores, bundle, public_keys(key))
     tables = all_tables(found)
     folder = out or (None if as_json else Path("ceo-arena-analysis"))
     if folder is not None:
@@ -132,8 +133,8 @@ def report(
 
     The page is one file that loads nothing: open it from the folder, send it,
     print it. The explorer beside it shows any window of any company of a
-    store: what the CEO read, did and wrote, next to the market; keep its
-    folder with it. Ends with 1 when runs are missing, which the page says as well,
+    store or a bundle: what the CEO read, did and wrote, next to the market;
+    keep its folder with it. Ends with 1 when runs are missing, which the page says as well,
     or when the tables in a bundle are not those that its records lead to.
 
     JSON: page, explorer (null without a run to follow), figures (by section),
@@ -147,17 +148,17 @@ def report(
     from campaigns.report.page.report import report_page
     from orchestrator.gathering import followed
 
-    found, differences = _study(names, store, scores, bundle, public_keys(key))
+    found, differences, bundled = _study(names, store, scores, bundle, public_keys(key))
     tables = all_tables(found)
     figures = all_figures(found, tables)
     page = out / "report.html"
-    sources = followed(_places(names, store, scores, bundle), names or [])
+    sources = followed(_places(names, store, scores, bundle), names or [], bundled)
     labels = (each.campaign for each in found.evidence)
     runs = sum(len(each.planned) for each in found.evidence)
     with _writing(out), closing(sources), progress_bar("following runs", runs) as done:
         write_tables(tables.values(), out / "tables")
         write_figures((each for own in figures.values() for each in own), out / "figures")
-        # Stores come first in the evidence, and the names are those that it gives them.
+        # Plain tables come last in the evidence; the names are those that it gives to all.
         named = zip(labels, sources, strict=False)
         explorer = write_explorer(named, Setting(found, tables).looks, out, done)
         link = None if explorer is None else explorer.name
@@ -187,8 +188,9 @@ def _study(
     scores: list[Path] | None,
     bundles: list[Path] | None,
     keys: "list[PublicKey]",
-) -> "tuple[Study, list[AnalysisDifference]]":
-    """The study of what the options name, and where bundles are not what their records lead to.
+) -> "tuple[Study, list[AnalysisDifference], list[BundleSource]]":
+    """The study of what the options name, where bundles are not what their records lead to, and
+    the bundles.
 
     Raises:
         InputError: a campaign, store, bundle or file that cannot be used.
@@ -199,9 +201,10 @@ def _study(
     from orchestrator.gathering import gather
 
     places = _places(names, stores, scores, bundles)
-    bundled = [analysed(checked_bundle(path, keys)) for path in bundles or []]
+    sources = [checked_bundle(path, keys) for path in bundles or []]
+    bundled = [analysed(source) for source in sources]
     evidence = gather(places, names or [], scores or [], [each for each, _ in bundled])
-    return study(evidence), [difference for _, own in bundled for difference in own]
+    return study(evidence), [difference for _, own in bundled for difference in own], sources
 
 
 def _places(

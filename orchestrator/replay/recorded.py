@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from campaigns.records import CompanyOutcome
+from engine.records import PublicDay
 from orchestrator.store import CompanyWindow, RunKey, RunStatus, StoredReceipt
 
 
 class RecordedDay(Protocol):
-    """A settled day; `details` is the record of the market's day where it is kept."""
+    """A settled day; `details` is the record of the market's day where it is kept, `public` what
+    everyone may know of it where that is kept apart.
+    """
 
     @property
     def day(self) -> int: ...
@@ -24,6 +27,9 @@ class RecordedDay(Protocol):
 
     @property
     def details(self) -> bytes | None: ...
+
+    @property
+    def public(self) -> PublicDay | None: ...
 
 
 class RecordedCompanyDay(Protocol):

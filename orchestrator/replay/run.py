@@ -284,6 +284,11 @@ class RunReplay:
             field = record_difference(row.details, market, day_details)
             if field is not None:
                 yield self._found("the day", field, day=day)
+        if row.public is not None:
+            encode = msgspec.msgpack.encode
+            field = record_difference(encode(row.public), expected.public, encode)
+            if field is not None:
+                yield self._found("what is public of the day", field, day=day)
         columns: dict[str, Any] = {
             "version": settlement.state.version - 1,
             "state_digest": expected.state_digest,

@@ -185,13 +185,14 @@ class StoredReceipt:
 @dataclass(frozen=True, slots=True)
 class StoredDay:
     """One settled day: digests of the world's state and of the whole DayRecord, companies included;
-    `details` is the encoding of the record without its companies."""
+    `details` is the encoding of the record without its companies, `public` included."""
 
     day: int
     version: int
     state_digest: str
     record_digest: str
     details: bytes
+    public: None = None
 
     def record(self, companies: Sequence["StoredCompanyDay"]) -> DayRecord:
         """The day's record put together again.

@@ -13,6 +13,7 @@ from orchestrator.session.events import ToolReceipt, encode_event, kind_of
 from orchestrator.session.files import FileChange
 from orchestrator.store import AttemptKey, FileVersion, RunKey, SessionStore, open_store
 from tests.browser import Shown, needs_chromium, running_browser, shown
+from tests.orchestrator.bundle.exported import write
 from tests.orchestrator.cli.rehearsed import EVENTS, NAME, OPEN, PLAYED, make_store
 
 pytestmark = [needs_chromium, pytest.mark.xdist_group("browser")]
@@ -25,20 +26,36 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explorer")
     location = make_store(folder)
     _write_hostile_note(location)
+    return _reported(folder / "report", "--store", location)
+
+
+@pytest.fixture(scope="module")
+def bundled(page: Path) -> dict[bool, Path]:
+    """The explorers of bundles of the same store, without and with conversations."""
+    store = page.parent.with_name("store")
+    found = {}
+    for told in (False, True):
+        bundle = write(store, store.with_name(f"bundle-{told}"), with_conversations=told)
+        found[told] = _reported(store.with_name(f"report-{told}"), "--bundle", bundle)
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path, bundled: dict[bool, Path]) -> Iterator[Browser]:
+    pages = [page, *bundled.values()]
+    assert all(each.exists() for each in pages), "all that needs an event loop is done"
+    with running_browser() as running:
+        yield running
+
+
+def _reported(folder: Path, option: str, place: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        arguments = ["report", "--store", str(location), "--out", str(folder / "report"), "--json"]
+        arguments = ["report", option, str(place), "--out", str(folder), "--json"]
         patch.setattr(sys, "argv", ["ceo-arena", *arguments])
         with pytest.raises(SystemExit) as end:
             main()
     assert end.value.code == 1, "one of its two runs is not completed"
-    return folder / "report" / "explorer.html"
-
-
-@pytest.fixture(scope="module")
-def browser(page: Path) -> Iterator[Browser]:
-    assert page.exists(), "all that needs an event loop is done"
-    with running_browser() as running:
-        yield running
+    return folder / "explorer.html"
 
 
 def _write_hostile_note(location: Path) -> None:
@@ -174,3 +191,33 @@ def test_a_script_that_is_missing_is_named(browser: Browser, page: Path) -> None
             expect(found.page.locator("#said")).to_contain_text("explorer/c1r1s2.js is not")
     finally:
         away.rename(chunk)
+
+
+def test_a_bundle_is_followed_as_its_store(
+    browser: Browser, page: Path, bundled: dict[bool, Path]
+) -> None:
+    texts = []
+    for each in (page, bundled[True]):
+        with shown(browser, link(each, PLAYED, 1, 7)) as found:
+            expect(found.page.locator("#story .diff .added").first).to_be_visible()
+            texts.append([found.page.locator(part).inner_text() for part in ("#story", "#market")])
+            assert found.said == []
+    assert texts[0] == texts[1]
+
+
+def test_a_bundle_without_conversations_says_so(
+    browser: Browser, bundled: dict[bool, Path]
+) -> None:
+    with shown(browser, link(bundled[False], PLAYED, 3, 0)) as found:
+        story = found.page.locator("#story")
+        expect(story).to_contain_text("exported without conversations")
+        expect(story).to_contain_text(re.compile(r"and \d+ quer(y|ies) of its books"))
+        expect(story).to_contain_text("Sealed decision")
+        expect(found.page.locator("#market")).to_contain_text("What happened")
+        assert found.said == []
+    with shown(browser, link(bundled[False], PLAYED, 1, 7)) as found:
+        expect(found.page.locator("#story")).to_contain_text(re.compile(r"MEMORY\.md version \d+"))
+        assert found.said == []
+    with shown(browser, link(bundled[False], PLAYED, 2, 7)) as found:
+        expect(found.page.locator("#story")).to_contain_text("A company without a model")
+        expect(found.page.locator("#story")).not_to_contain_text("exported without conversations")

@@ -4,7 +4,7 @@
   function storyParts(view) {
     const window = view.window;
     if (!window) return [part("Nothing here", make("p", { class: "none", text: absence(view) }))];
-    return [heading(view, window), read(window), did(window), wrote(view, window), late(window)];
+    return [heading(view, window), untold(view, window), read(view, window), did(window), wrote(view, window), late(window)];
   }
 
   function absence(view) {
@@ -17,7 +17,9 @@
     const replies = window.steps.filter((step) => step.kind === "reply");
     const sum = (field) => replies.reduce((total, step) => total + (step[field] ?? 0), 0);
     const facts = [`days ${dayOf(view) + 1} to ${lastDay(view)}`, `seat ${view.seat}`];
-    if (replies.length) facts.push(`${replies.length} replies`, `${count(sum("input_tokens"))} tokens in, ${count(sum("output_tokens"))} out`, `${window.steps.at(-1).seconds} s`);
+    if (replies.length) facts.push(plural(replies.length, "reply", "replies"), `${count(sum("input_tokens"))} tokens in, ${count(sum("output_tokens"))} out`);
+    const seconds = window.steps.at(-1)?.seconds;
+    if (seconds !== undefined && seconds !== null) facts.push(`${seconds} s`);
     if (window.attempts > 1) facts.push(`attempt ${window.attempts}, the last`);
     return make("header", { class: "head" },
       make("h2", {}, swatch(look(name).colour), look(name).label, " ", make("span", { class: `badge ${(MARKS[window.status] ?? ["", "bad"])[1]}`, text: words(window.status) })),
@@ -25,7 +27,19 @@
       window.reason ? make("p", { class: "reason", text: window.reason }) : null);
   }
 
-  function read(window) {
+  // A bundle may have been exported without conversations: then there are numbers instead of texts.
+  function untold(view, window) {
+    return view.campaign.told || !window.steps.length ? null
+      : make("p", { class: "notice", text: "This bundle was exported without conversations: what the CEO was told, said, asked and wrote is not in it, only how much of it." });
+  }
+
+  const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+
+  function read(view, window) {
+    if (!view.campaign.told && window.steps.length) {
+      const asked = window.steps.filter((step) => step.tool === "query_company"), refused = asked.filter((step) => step.refused).length;
+      return part("Read", make("p", { class: "none", text: `A briefing, and ${plural(asked.length, "query", "queries")} of its books${refused ? `, ${count(refused)} of them refused` : ""}.` }));
+    }
     const found = window.steps.filter((step) => step.kind === "briefing" || (step.kind === "call" && READS.has(step.tool)));
     if (!found.length) return part("Read", make("p", { class: "none", text: "A company without a model: its policy decides at once." }));
     return part("Read", ...found.map((step) => step.kind === "briefing"
@@ -48,7 +62,7 @@
     return make("div", { class: `step ${step.kind}` }, time(step), make("span", { class: "kind", text: names[step.kind] }), ...text(step.text, step));
   }
 
-  const time = (step) => make("span", { class: "time", text: `${step.seconds.toFixed(1)} s` });
+  const time = (step) => make("span", { class: "time", text: typeof step.seconds === "number" ? `${step.seconds.toFixed(1)} s` : "" });
 
   function text(value, step) {
     const left = step.left_out ? [make("span", { class: "left", text: `… ${count(step.left_out)} characters more; ceo-arena show has them` })] : [];
@@ -122,6 +136,8 @@
   function wrote(view, window) {
     const files = window.steps.filter((step) => step.kind === "file");
     if (!files.length) return window.steps.length ? part("Wrote", make("p", { class: "none", text: "No file." })) : null;
+    if (!view.campaign.told) return part("Wrote", make("ul", { class: "events" }, ...files.map((step) =>
+      make("li", {}, make("code", { text: step.path }), make("span", { class: "facts", text: ` version ${step.version} · ${count(step.left_out)} bytes` })))));
     return part("Wrote", ...files.map((step) => {
       const before = earlier(view, window, step);
       const lines = difference(before, step.content);
