@@ -27,7 +27,7 @@ from manifests.errors import IntegrityError
 from manifests.keys import PublicKey
 from manifests.model import CampaignManifest
 from manifests.rows import read_row
-from orchestrator.binding import bound_scenario
+from orchestrator.bound import bound_scenario
 from orchestrator.bundle import layout
 from orchestrator.bundle.named import from_named
 from orchestrator.bundle.parquet import read_rows
