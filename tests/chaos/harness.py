@@ -80,6 +80,7 @@ class Place:
         self.store = directory / "store"
         self.location = location or str(self.store)
         self.temporary = short
+        self._started: list[subprocess.Popen[str]] = []
 
     def start(
         self, *arguments: str, environment: Mapping[str, str] | None = None
@@ -87,7 +88,7 @@ class Place:
         """A command at work, in a process group of its own; `launch` and others get the store."""
         surroundings = {**os.environ, "TMPDIR": self.temporary, **(environment or {})}
         packages = [str(PATIENT), surroundings.get("PYTHONPATH", "")]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*COMMAND, *arguments, "--store", self.location],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -96,6 +97,8 @@ class Place:
             env={**surroundings, "PYTHONPATH": os.pathsep.join(packages)},
             start_new_session=True,
         )
+        self._started.append(process)
+        return process
 
     def run(
         self, *arguments: str, environment: Mapping[str, str] | None = None
@@ -117,6 +120,23 @@ class Place:
         with open_store(self.location) as store:
             reader = ProgressReader(store, CAMPAIGN)
             until(lambda: reader.read().windows >= number)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Meanwhile, no "patient" company decides: a campaign that has one comes to no end."""
+        hold = Path(self.temporary) / "hold"
+        hold.touch()
+        try:
+            yield
+        finally:
+            hold.unlink()
+
+    def end(self) -> None:
+        """End what a test that failed has left running."""
+        for process in self._started:
+            if process.poll() is None:
+                kill_all(process)
+            process.communicate()
 
     def evidence(self) -> dict[str, Evidence]:
         """What every run left in the store."""
@@ -147,7 +167,11 @@ def place(
     leaves of Ray is removed.
     """
     with tempfile.TemporaryDirectory(prefix="a", dir="/tmp", ignore_cleanup_errors=True) as short:
-        yield Place(directory, short, text, days, location)
+        made = Place(directory, short, text, days, location)
+        try:
+            yield made
+        finally:
+            made.end()
 
 
 def evidence_in(store: Store) -> dict[str, Evidence]:

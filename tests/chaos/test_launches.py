@@ -25,6 +25,7 @@ from tests.chaos.harness import (
     place,
     undisturbed,
 )
+from tests.patience import until
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -63,10 +64,14 @@ def listening(process: "subprocess.Popen[str]") -> set[str]:
 def test_a_campaign_is_launched_watched_and_printed(long_trial: Place) -> None:
     launched = long_trial.launch("--json")
     long_trial.wait_for_windows(1)
-    followed = long_trial.start("watch", "--json")
-    addresses = listening(launched)
-    started = descendants(launched)
-    done, watched = finished(launched), finished(followed)
+    with long_trial.held():
+        followed = long_trial.start("watch", "--json")
+        assert followed.stdout is not None
+        first = followed.stdout.readline()
+        addresses = listening(launched)
+        started = descendants(launched)
+    watched = [first, *followed.stdout]
+    done = finished(launched)
 
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
@@ -75,8 +80,8 @@ def test_a_campaign_is_launched_watched_and_printed(long_trial: Place) -> None:
     assert "runs completed" in done.stderr
     assert long_trial.evidence() == undisturbed(long_trial.file)
 
-    assert watched.returncode == 0
-    lines = [json.loads(line) for line in watched.stdout.splitlines()]
+    assert finished(followed).returncode == 0
+    lines = [json.loads(line) for line in watched]
     settled = [line["windows"]["settled"] for line in lines]
     assert settled == sorted(settled)
     assert len(set(settled)) > 1
@@ -105,8 +110,9 @@ def test_the_number_of_hosts_changes_nothing(hosts: int, trial: Place) -> None:
 def test_a_campaign_is_paused_and_resumed_from_another_shell(long_trial: Place) -> None:
     launched = long_trial.launch()
     long_trial.wait_for_windows(31)
-    assert long_trial.run("pause", "--reason", "lunch").returncode == 0
-    assert "is paused already: lunch" in long_trial.run("pause").stderr
+    with long_trial.held():
+        assert long_trial.run("pause", "--reason", "lunch").returncode == 0
+        assert "is paused already: lunch" in long_trial.run("pause").stderr
     stopped = finished(launched)
     assert stopped.returncode == 1
     assert "is paused" in stopped.stderr
@@ -135,7 +141,9 @@ def test_of_two_who_resume_at_once_one_is_told_of_the_other(long_trial: Place) -
     os.killpg(first_launch.pid, signal.SIGINT)
     assert finished(first_launch).returncode == 130
 
-    both = [long_trial.start("resume"), long_trial.start("resume")]
+    with long_trial.held():
+        both = [long_trial.start("resume"), long_trial.start("resume")]
+        until(lambda: any(process.poll() is not None for process in both))
     ends = sorted((finished(process) for process in both), key=lambda end: end.returncode)
     assert [end.returncode for end in ends] == [0, 3], [end.stderr for end in ends]
     assert re.search(r"is being carried out by .*, process \d+", ends[1].stderr)

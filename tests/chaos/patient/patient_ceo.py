@@ -1,6 +1,10 @@
-"""A policy that takes its time, so that there is time to do something to its campaign meanwhile."""
+"""A policy that takes its time, so that there is time to do something to its campaign meanwhile; it
+waits for ever while its test holds it.
+"""
 
+import tempfile
 import time
+from pathlib import Path
 from typing import Final
 
 from engine.decision import CompanyDecision
@@ -8,6 +12,8 @@ from engine.observation import Observation
 from engine.policies.price_follower import PriceFollower
 
 SECONDS: Final = 0.1
+HOLD: Final = Path(tempfile.gettempdir()) / "hold"
+"""Nobody decides while this file is there; every test has a temporary directory of its own."""
 
 
 class Patient(PriceFollower):
@@ -17,4 +23,6 @@ class Patient(PriceFollower):
 
     def decide(self, observation: Observation) -> CompanyDecision:
         time.sleep(SECONDS)
+        while HOLD.exists():
+            time.sleep(SECONDS)
         return super().decide(observation)

@@ -1,8 +1,9 @@
 """A store's life, killed before and after each of its commits and then lived on to the end.
 
-Run as a program with an empty directory. It prints one JSON object: the `points` that an
-undisturbed life commits, and what went wrong in the lives that were killed, as `faults`. Each life
-is a process of its own, forked before anything is open.
+Run as a program with an empty directory: every commit ends the life of a store of its own. With the
+URLs of two databases of PostgreSQL, too, one store lives there, and dies once at every kind of
+commit. It prints one JSON object: the `points` that an undisturbed life commits, and as `faults`
+what went wrong. Each life is a process of its own, forked before anything is open.
 """
 
 import json
@@ -10,12 +11,15 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, event, select
+from sqlalchemy import Connection, Engine, RowMapping, event, make_url, select
 from sqlalchemy.pool import Pool
 
 # Every life upgrades a store. Imported here, Alembic is there when they are forked.
@@ -40,16 +44,20 @@ from orchestrator.store import (
     Target,
     open_store,
 )
+from orchestrator.store.connection import Database
 from orchestrator.store.copying import backup
 from orchestrator.store.files import open_file
-from orchestrator.store.schema import acts, metadata, run_environments
-from tests.orchestrator.store import samples
+from orchestrator.store.location import is_shared
+from orchestrator.store.postgresql import PostgresqlDatabase, postgresql_engine
+from orchestrator.store.schema import acts, metadata, run_environments, version_table
+from tests.orchestrator.store import raw, samples
 
 # What may differ between an undisturbed life and one in two parts: times, and who did it.
 VOLATILE = {
     *("created_at", "replaced_at", "changed_at", "updated_at", "committed_at", "expires_at"),
     *("owner", "epoch", "at", "failed_at", "granted_at"),
 }
+GIVEN = {"run", "number"}
 # These have a row for everybody who comes.
 PER_OWNER = (acts, run_environments)
 WAITING = replace(samples.RUNS[1], lineup=("grower", SEARCH_WINNER))
@@ -57,10 +65,90 @@ FIRST = (samples.RUNS[0], WAITING)
 LONGER = (*samples.RUNS, samples.planned_run("trial-s11-longer", 2))
 
 
-def live(place: Path) -> None:
+class Ground(Protocol):
+    """Where stores are; a store there has one `location`, and its life begins `another`."""
+
+    def fresh(self, name: str) -> str:
+        """An empty store of the revision before the first, so that it is upgraded, too."""
+        ...
+
+    def another(self, location: str) -> str: ...
+
+    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
+        """All databases of a store and of the other one."""
+        ...
+
+    def leftover(self, location: str) -> bool: ...
+
+
+class Directories:
+    """Stores in directories below one."""
+
+    def __init__(self, within: Path) -> None:
+        self._within = within
+        self._template = within / "template"
+        open_store(str(self._template), create=True).close()
+        samples.rewind(self._template / "catalogue.db")
+
+    def fresh(self, name: str) -> str:
+        return str(shutil.copytree(self._template, self._within / name))
+
+    def another(self, location: str) -> str:
+        return str(Path(location) / "another")
+
+    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
+        for path in sorted(Path(location).rglob("*.db")):
+            with closed(open_file(path)) as database:
+                yield path.name, database
+
+    def leftover(self, location: str) -> bool:
+        return any(Path(location).rglob(".*"))
+
+
+class Databases:
+    """One store after the other in two databases, which hold nothing else."""
+
+    def __init__(self, location: str, another: str) -> None:
+        self._places = location, another
+
+    def fresh(self, name: str) -> str:
+        del name
+        for _, database in self.databases(self._places[0]):
+            with database.engine.connect() as connection:
+                connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+                connection.exec_driver_sql("CREATE SCHEMA public")
+                if database.place == self._places[0]:
+                    version_table.create(connection)
+        return self._places[0]
+
+    def another(self, location: str) -> str:
+        del location
+        return self._places[1]
+
+    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
+        del location
+        for place in self._places:
+            with closed(PostgresqlDatabase(postgresql_engine(make_url(place)), place)) as database:
+                yield place, database
+
+    def leftover(self, location: str) -> bool:
+        """Whether somebody who is gone still holds a lock."""
+        idle = "SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+        return bool(raw.execute(location, idle))
+
+
+@contextmanager
+def closed(database: Database) -> Iterator[Database]:
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def live(location: str, another: str) -> None:
     """All that can be done with a store, going on from wherever it stands."""
     owner = f"host-{os.getpid()}"
-    with open_store(str(place)) as store:
+    with open_store(location) as store:
         first, longer = samples.manifest_of(FIRST), samples.manifest_of(LONGER)
         if longer.plan_hash not in {row.plan_hash for row in store.catalogue.campaigns()}:
             store.catalogue.create_campaign(first, FIRST)
@@ -76,9 +164,9 @@ def live(place: Path) -> None:
         store.catalogue.extend_campaign(first.plan_hash, longer, LONGER, {samples.KEY.run_id})
         store.run(samples.KEY).close()
         store.run(samples.KEY).status()
-    open_store(str(place / "another"), create=True).close()
-    if not (place / "copy").exists():
-        backup(str(place), place / "copy")
+    open_store(another, create=True).close()
+    if not is_shared(location) and not (Path(location) / "copy").exists():
+        backup(location, Path(location) / "copy")
 
 
 def live_controls(store: Store) -> None:
@@ -154,27 +242,56 @@ def on_commit(do: Callable[[CommitPoint], None]) -> None:
     event.listen(Engine, "commit", listen)
 
 
-def kill_at(number: int, *, after: bool) -> None:
-    """Arrange for this process to die at its commit of this number, counted from 1."""
-    count = 0
+Due = Callable[[CommitPoint, str], bool]
+"""Whether to die at a commit; the second word is "before" or "after"."""
+
+
+def die_when(due: Due) -> None:
+    """Arrange for this process to end itself by SIGKILL at a commit."""
+    committing: list[CommitPoint] = []
 
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def reached(_point: CommitPoint) -> None:
-        nonlocal count
-        count += 1
-        if count == number and not after:
+    def reached(point: CommitPoint) -> None:
+        if due(point, "before"):
             die()
+        committing.append(point)
 
     def returned(*_arguments: Any) -> None:
-        if count == number:
+        # The connection goes back to its pool right after the commit.
+        if committing and due(committing.pop(), "after"):
             die()
 
     on_commit(reached)
-    if after:
-        # The connection goes back to its pool right after the commit.
-        event.listen(Pool, "reset", returned)
+    event.listen(Pool, "reset", returned)
+
+
+def once(number: int, when: str) -> Due:
+    """Due at the commit of a number, counted from 1."""
+    count = 0
+
+    def due(_point: CommitPoint, found: str) -> bool:
+        nonlocal count
+        count += found == "before"
+        return (count, found) == (number, when)
+
+    return due
+
+
+def not_yet(log: Path) -> Due:
+    """Due where nobody has died yet by the lines of a file, which gets another."""
+
+    def due(point: CommitPoint, found: str) -> bool:
+        place = f"{point} {found}"
+        with log.open("a+", encoding="utf-8") as lines:
+            lines.seek(0)
+            new = place not in lines.read().splitlines()
+            if new:
+                lines.write(f"{place}\n")
+        return new
+
+    return due
 
 
 def forked(work: Callable[[], None]) -> int:
@@ -190,33 +307,40 @@ def forked(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def content(place: Path) -> Iterator[tuple[str, str]]:
-    """Every table of every database with a digest of its rows."""
-    for path in sorted(place.rglob("*.db")):
-        database = open_file(path)
+Content = Sequence[tuple[str, str]]
+
+
+def content(ground: Ground, location: str) -> Iterator[tuple[str, str]]:
+    """Every table of every database with a digest of its rows, in the order of their keys."""
+    for name, database in ground.databases(location):
         with database.read() as connection:
             for table in metadata.sorted_tables:
                 columns = [column for column in table.c if column.name not in VOLATILE]
                 if table not in PER_OWNER:
-                    rows = sorted(repr(tuple(row)) for row in connection.execute(select(*columns)))
-                    yield f"{path.name}.{table.name}", digest_bytes("\n".join(rows).encode())
-        database.close()
+                    query = select(*columns).order_by(*table.primary_key.columns)
+                    rows = [str(row) for row in _counted(connection.execute(query).mappings())]
+                    yield f"{name}.{table.name}", digest_bytes("\n".join(rows).encode())
 
 
-def prepare(place: Path) -> None:
-    """An empty store of the revision before the first, so that it is upgraded, too."""
-    open_store(str(place), create=True).close()
-    samples.rewind(place / "catalogue.db")
+def _counted(rows: Iterable[RowMapping]) -> Iterator[list[Any]]:
+    """The rows with the numbers that a database gives counted from 0: it leaves out those that it
+    gave in a transaction that came to nothing.
+    """
+    given: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for row in rows:
+        yield [
+            given[name].setdefault(value, len(given[name])) if name in GIVEN else value
+            for name, value in row.items()
+        ]
 
 
-def undisturbed(place: Path) -> list[CommitPoint]:
+def undisturbed(ground: Ground, location: str, log: Path) -> list[CommitPoint]:
     """Live once without a fault, and tell the commits in order."""
-    log = place.with_suffix(".log")
 
     def work() -> None:
         points: list[str] = []
         on_commit(points.append)
-        live(place)
+        live(location, ground.another(location))
         log.write_text("\n".join(points))
 
     if forked(work) != 0:
@@ -224,41 +348,68 @@ def undisturbed(place: Path) -> list[CommitPoint]:
     return [CommitPoint(line) for line in log.read_text().splitlines()]
 
 
-def fault_of(
-    place: Path, number: int, *, after: bool, expected: list[tuple[str, str]]
-) -> str | None:
-    """What is wrong with a life that was killed at a commit and lived on, if anything."""
+def died(ground: Ground, location: str, due: Due) -> int:
+    """How a life ends that is to die."""
 
-    def killed() -> None:
-        kill_at(number, after=after)
-        live(place)
+    def work() -> None:
+        die_when(due)
+        live(location, ground.another(location))
 
-    if forked(killed) != -signal.SIGKILL:
-        return "was not killed"
-    if forked(lambda: live(place)) != 0:
-        return "could not go on"
-    if any(place.rglob(".*")):
-        return "left something behind"
-    differing = {name for name, _ in set(content(place)) ^ set(expected)}
-    return f"differs in {sorted(differing)}" if differing else None
+    return forked(work)
 
 
-def main(directory: Path) -> None:
-    template = directory / "template"
-    prepare(template)
-    shutil.copytree(template, directory / "undisturbed")
-    points = undisturbed(directory / "undisturbed")
-    expected = list(content(directory / "undisturbed"))
-    faults = {}
+def faults_in(ground: Ground, location: str, expected: Content) -> Iterator[str]:
+    """What is wrong with a store after its last life."""
+    if ground.leftover(location):
+        yield "something was left behind"
+    differing = {name for name, _ in set(content(ground, location)) ^ set(expected)}
+    if differing:
+        yield f"differs in {sorted(differing)}"
+
+
+def each_alone(ground: Ground, points: list[CommitPoint], expected: Content) -> Iterator[str]:
+    """One store for every commit, whose life ends there and is then lived on."""
     for number, point in enumerate(points, start=1):
-        for after in (False, True):
-            place = directory / f"{number}-{after}"
-            shutil.copytree(template, place)
-            fault = fault_of(place, number, after=after, expected=expected)
-            if fault is not None:
-                faults[f"{number} {point} {'after' if after else 'before'}"] = fault
-    sys.stdout.write(json.dumps({"points": points, "tables": len(expected), "faults": faults}))
+        for when in ("before", "after"):
+            location = ground.fresh(f"{number}-{when}")
+            ends = (
+                died(ground, location, once(number, when)),
+                forked(partial(live, location, ground.another(location))),
+            )
+            for fault in faults_in(ground, location, expected):
+                yield f"{when} {number}, {point}: {fault}"
+            if ends != (-signal.SIGKILL, 0):
+                yield f"{when} {number}, {point}: the lives end with {ends}"
+
+
+def all_in_turn(
+    ground: Ground, points: list[CommitPoint], expected: Content, log: Path
+) -> Iterator[str]:
+    """One store, whose every life ends where none before it did, until one comes to its end."""
+    location = ground.fresh("mortal")
+    while (end := died(ground, location, not_yet(log))) == -signal.SIGKILL:
+        pass
+    if end != 0:
+        yield f"the last life ends with {end}"
+    yield from faults_in(ground, location, expected)
+    everywhere = {f"{point} {when}" for point in points for when in ("before", "after")}
+    missing = everywhere - set(log.read_text(encoding="utf-8").splitlines())
+    if missing:
+        yield f"nobody died at {sorted(missing)}"
+
+
+def main(directory: Path, *places: str) -> None:
+    ground: Ground = Databases(*places) if places else Directories(directory)
+    whole = ground.fresh("undisturbed")
+    points = undisturbed(ground, whole, directory / "points")
+    expected = list(content(ground, whole))
+    if places:
+        faults = all_in_turn(ground, points, expected, directory / "deaths")
+    else:
+        faults = each_alone(ground, points, expected)
+    found = {"points": points, "tables": len(expected), "faults": list(faults)}
+    sys.stdout.write(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -105,7 +105,7 @@ class TestToServer:
         """A store in which everything was done that can be."""
         place = tmp_path / "lived"
         open_store(str(place), create=True).close()
-        crash_points.live(place)
+        crash_points.live(str(place), str(place / "another"))
         copied = copy_to_server(str(place), url)
         assert (copied.runs, copied.was_there) == (1, False)
         filled = [
@@ -131,7 +131,7 @@ class TestToServer:
     def test_no_row_stands_in_the_wrong_file(self, tmp_path: Path) -> None:
         place = tmp_path / "lived"
         open_store(str(place), create=True).close()
-        crash_points.live(place)
+        crash_points.live(str(place), str(place / "another"))
         for table in RUN_TABLES:
             assert raw.execute(str(place), f"SELECT * FROM {table.name}") == []
         for table in CATALOGUE_TABLES:
