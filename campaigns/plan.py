@@ -103,7 +103,7 @@ def plan(definition: CampaignDefinition) -> CampaignPlan:
     doubled = [run_id for run_id, count in Counter(run.run_id for run in runs).items() if count > 1]
     if doubled:
         raise InputError(
-            f'campaign "{definition.name}": two runs would have the id "{doubled[0]}".',
+            f'Campaign "{definition.name}": two runs would have the id "{doubled[0]}".',
             "Rename a group or a candidate so that their joined names differ.",
         )
     return CampaignPlan(definition, seeds, runs)

@@ -222,7 +222,7 @@ def load_scenario(path: Path) -> Scenario:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"cannot read scenario file {path}: {error}", remedy="check the path"
+            f"The scenario file {path} cannot be read: {error}.", "Check the path."
         ) from None
     return parse_scenario(parse_json(text, str(path)), str(path))
 

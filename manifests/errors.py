@@ -23,6 +23,15 @@ class ArenaError(Exception):
     def __str__(self) -> str:
         return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
 
+    @property
+    def in_one_line(self) -> str:
+        """Message and remedy behind each other, for a reason or a cell of a table."""
+        if not self.remedy:
+            return self.message
+        # A message may end in what another program said, which need not be a sentence.
+        stop = "" if self.message.endswith((".", "!", "?", ":")) else "."
+        return f"{self.message}{stop} {self.remedy}"
+
 
 class InputError(ArenaError):
     """What a person or another program handed in cannot be used: a file, an option, a value."""

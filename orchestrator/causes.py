@@ -10,7 +10,7 @@ from manifests.errors import ArenaError
 def cause_of(error: BaseException) -> str:
     """A failure in one line: what it was and where it was raised."""
     if isinstance(error, ArenaError):
-        return f"{error.message} {error.remedy}".strip()
+        return error.in_one_line
     if isinstance(error, InvalidDecision):
         return "; ".join(error.problems)
     frames = traceback.extract_tb(error.__traceback__)

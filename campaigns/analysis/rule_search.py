@@ -75,7 +75,7 @@ def rule_search(plan: CampaignPlan, outcomes: Iterable[CompanyOutcome]) -> Searc
     search = plan.definition.search
     if search is None:
         raise InputError(
-            f'campaign "{plan.definition.name}" is no search.', "Choose one with a [search] table."
+            f'Campaign "{plan.definition.name}" is no search.', "Choose one with a [search] table."
         )
     validated = {run.run_id for run in _stage(plan, VALIDATION)}
     records = list(outcomes)

@@ -87,9 +87,9 @@ def _registered() -> Mapping[str, EntryPoint]:
     ):
         if point.name in found and found[point.name].value != point.value:
             raise InputError(
-                f"two packages register the policy {point.name!r}: "
-                f"{found[point.name].value} and {point.value}",
-                remedy="uninstall one of them, or rename its entry point",
+                f"Two packages register the policy {point.name!r}: "
+                f"{found[point.name].value} and {point.value}.",
+                remedy="Uninstall one of them, or rename its entry point.",
             )
         found[point.name] = point
     return found
@@ -107,8 +107,8 @@ def policy_type(name: str) -> type[Policy]:
     point = _registered().get(name)
     if point is None:
         raise InputError(
-            f"unknown policy {name!r}",
-            remedy=f"registered policies: {', '.join(policy_names()) or 'none'}",
+            f"There is no policy {name!r}.",
+            remedy=f"Registered policies: {', '.join(policy_names()) or 'none'}.",
         )
     try:
         loaded = point.load()
@@ -116,18 +116,18 @@ def policy_type(name: str) -> type[Policy]:
         Exception
     ) as error:  # the code belongs to someone else: whatever it raises is reported, not passed on
         raise InputError(
-            f"policy {name!r} cannot be loaded from {point.value}: {error!r}",
-            remedy="repair or uninstall it",
+            f"Policy {name!r} cannot be loaded from {point.value}: {error!r}.",
+            remedy="Repair or uninstall it.",
         ) from error
     if not (isinstance(loaded, type) and issubclass(loaded, Policy)):
         raise InputError(
-            f"policy {name!r} ({point.value}) is not a subclass of engine.policies.base.Policy",
-            remedy="derive it from Policy",
+            f"Policy {name!r} ({point.value}) is not a subclass of engine.policies.base.Policy.",
+            remedy="Derive it from Policy.",
         )
     if not all(isinstance(getattr(loaded, field, None), str) for field in ("name", "version")):
         raise InputError(
-            f"policy {name!r} ({point.value}) has no name and version",
-            remedy=f'give the class name = "{name}" and version = "v1"',
+            f"Policy {name!r} ({point.value}) has no name and version.",
+            remedy=f'Give the class name = "{name}" and version = "v1".',
         )
     return loaded
 

@@ -250,6 +250,6 @@ def require_segment(policy: str, parameter: str, segment_id: str, catalog: Catal
     """Raise InputError when the scenario has no such segment."""
     if segment_id not in catalog.segments:
         raise InputError(
-            f"policy {policy!r}: {parameter} is {segment_id!r}, which the scenario does not have",
-            remedy=f"set {parameter} to one of its segments: {', '.join(catalog.segments)}",
+            f"Policy {policy!r}: {parameter} is {segment_id!r}, which the scenario does not have.",
+            remedy=f"Set {parameter} to one of its segments: {', '.join(catalog.segments)}.",
         )

@@ -67,16 +67,16 @@ class Rule(Policy):
         require_segment(self.name, "focus_segment", parameters.focus_segment, catalog)
         if parameters.reorder_targets.keys() != catalog.products.keys():
             raise InputError(
-                f"policy {self.name!r}: reorder_targets has {sorted(parameters.reorder_targets)}, "
-                f"but the scenario's products are {sorted(catalog.products)}",
-                remedy="give one target for each product of the scenario",
+                f"Policy {self.name!r}: reorder_targets has {sorted(parameters.reorder_targets)}, "
+                f"but the scenario's products are {sorted(catalog.products)}.",
+                remedy="Give one target for each product of the scenario.",
             )
         core_product = CORE_PRODUCT[parameters.focus_segment]
         if core_product not in catalog.products:
             raise InputError(
-                f"policy {self.name!r}: focus_segment {parameters.focus_segment!r} stands for "
-                f"the product {core_product!r}, which the scenario does not have",
-                remedy="use a policy that does not depend on product names",
+                f"Policy {self.name!r}: focus_segment {parameters.focus_segment!r} stands for "
+                f"the product {core_product!r}, which the scenario does not have.",
+                remedy="Use a policy that does not depend on product names.",
             )
 
     def decide(self, observation: Observation) -> CompanyDecision:

@@ -193,7 +193,7 @@ def _followed(
         running.leave(_PATIENCE_SECONDS)
         raise
     except StoreError as error:
-        raise _stopped(reader, [f"{error.message} {error.remedy}".strip()]) from error
+        raise _stopped(reader, [error.in_one_line]) from error
     if end.troubles:
         raise _stopped(reader, end.troubles)
     progress = reader.read()

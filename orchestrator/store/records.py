@@ -204,7 +204,7 @@ class StoredDay:
         record.companies = [company.record() for company in companies]
         if codec.day_digest(record) != self.record_digest:
             raise IntegrityError(
-                f"the record of day {self.day} is not what was settled: its digest differs."
+                f"The record of day {self.day} is not what was settled: its digest differs."
             )
         return record
 
@@ -242,7 +242,7 @@ class StoredCheckpoint:
         """
         if encoded_state_digest(self.state) != self.state_digest:
             raise IntegrityError(
-                f"the state at world version {self.version}, day {self.day}, is not what was "
+                f"The state at world version {self.version}, day {self.day}, is not what was "
                 "settled: its digest differs."
             )
         return decode_state(self.state)

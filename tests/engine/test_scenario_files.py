@@ -136,7 +136,7 @@ def test_other_json_is_no_scenario(data: Any) -> None:
     [
         (b"{", "JSON"),
         (b"", "JSON"),
-        (b"\xff\xfe\x00", "cannot read scenario file"),
+        (b"\xff\xfe\x00", "cannot be read"),
         (b'{"name": "a", "name": "b"}', "'name' is written twice"),
         (b'{"horizon_days": NaN}', "NaN is not a finite number"),
     ],
@@ -152,7 +152,7 @@ def test_unreadable_files_are_named(tmp_path: Path, content: bytes, reason: str)
 
 def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
     for path in (tmp_path / "absent.json", tmp_path):
-        with pytest.raises(InputError, match="cannot read scenario file") as caught:
+        with pytest.raises(InputError, match="cannot be read") as caught:
             load_scenario(path)
         assert str(path) in str(caught.value)
 

@@ -212,7 +212,7 @@ def test_the_horizon_of_the_campaign_is_that_of_its_scenario(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("candidate", "told"),
     [
-        ({"policy": "no-such-policy"}, "unknown policy"),
+        ({"policy": "no-such-policy"}, "There is no policy"),
         ({"policy": "rule", "parameters": {"no_such": 1}}, "no_such"),
         ({"policy": "rule", "parameters": {"cash_floor_cents": -1}}, "cash_floor_cents"),
         ({"route": {"protocol": "morse"}}, "route"),

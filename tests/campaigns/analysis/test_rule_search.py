@@ -167,5 +167,5 @@ def test_the_whole_search_has_75_worlds_and_675_companies() -> None:
 
 
 def test_a_campaign_without_a_search_is_refused() -> None:
-    with pytest.raises(InputError, match='campaign "main" is no search'):
+    with pytest.raises(InputError, match='Campaign "main" is no search'):
         rule_search(plan(load_definition("main")), [])

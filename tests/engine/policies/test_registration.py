@@ -163,7 +163,7 @@ def test_a_policy_of_another_package_plays_and_is_bound_by_hash(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("points", "name", "message"),
     [
-        ({"level": "level_policies:Level"}, "levle", "unknown policy 'levle'"),
+        ({"level": "level_policies:Level"}, "levle", "There is no policy 'levle'"),
         ({"five": "level_policies:NOT_A_POLICY"}, "five", "not a subclass"),
         (
             {"gone": "level_policies:Missing"},
@@ -186,5 +186,5 @@ def test_two_packages_may_not_register_one_name(tmp_path: Path) -> None:
     install(tmp_path, "level_ceo", {"level": "level_policies:Level"})
     install(tmp_path, "other_ceo", {"level": "level_policies:Other"})
     error = report(tmp_path, "level")["error"]
-    assert "two packages register the policy 'level'" in error
+    assert "Two packages register the policy 'level'" in error
     assert "level_policies:Other" in error

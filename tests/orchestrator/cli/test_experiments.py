@@ -105,7 +105,7 @@ class TestPlan:
         [
             ("horizon = 3", "horizon"),
             ('baseline = "nobody"', '"nobody" is no candidate'),
-            ('[[candidates]]\nid = "growth"\npolicy = "groth"', "unknown policy 'groth'"),
+            ('[[candidates]]\nid = "growth"\npolicy = "groth"', "There is no policy 'groth'"),
             ('[[candidates]]\nid = "growth"\nparameters = { price = 1 }', "price"),
             ('scenario = "missing.json"', "missing.json"),
         ],

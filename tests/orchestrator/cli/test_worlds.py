@@ -162,7 +162,7 @@ def test_run_under_a_scenario_of_ones_own_says_so(capsys: Capture, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--ceo", "3=nobody"], ["--ceo 3=nobody", "unknown policy 'nobody'", *PANEL, "rule"]),
+        (["--ceo", "3=nobody"], ["--ceo 3=nobody", "There is no policy 'nobody'", *PANEL, "rule"]),
         (["--ceo", "9=rule"], ["--ceo 9=rule", "no seat 9 among 8 companies", "1 to 8"]),
         (["--ceo", "0=rule"], ["no seat 0"]),
         (["--ceo", "2=rule", "--ceo", "2=growth"], ["seat 2 is already taken by rule"]),

@@ -112,7 +112,7 @@ def test_a_changed_record_is_noticed() -> None:
     stored = StoredDay(
         1, 0, record.state_digest, codec.day_digest(record), codec.day_details(record)
     )
-    with pytest.raises(IntegrityError, match="the record of day 1 is not what was settled"):
+    with pytest.raises(IntegrityError, match="The record of day 1 is not what was settled"):
         stored.record([])
     with pytest.raises(IntegrityError, match="the record of day 1 cannot be read"):
         replace(stored, details=stored.details[:-1]).record([])
