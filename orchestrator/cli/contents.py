@@ -17,7 +17,7 @@ HEADINGS: Final = {
 EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 the answer is no: something differs, failed or is missing; 2 bad input "
     "or usage; 3 the store or the system refuses; 70 a defect of the program; 130 interrupted, and "
-    "nothing is lost."
+    "nothing is lost; 141 nobody reads the output any more."
 )
 
 

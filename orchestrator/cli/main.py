@@ -1,8 +1,8 @@
 """The console script: every command, and what becomes of an error.
 
 Exit codes: 0 done; 1 the answer is no, such as a replay that differs or a campaign that is not
-complete; 2 unusable input; 3 the store or the system under it refuses; 130 interrupted. A defect of
-the program shows its traceback and ends with 70.
+complete; 2 unusable input; 3 the store or the system under it refuses; 130 interrupted; 141 nobody
+reads the output any more. A defect of the program shows its traceback and ends with 70.
 """
 
 import os
@@ -35,6 +35,8 @@ from orchestrator.cli.contents import EXIT_CODES, Contents
 from orchestrator.cli.output import keep_password_apart, notice
 
 DEFECT: Final = 70
+READER_GONE: Final = 141
+"""As a shell reports a process that SIGPIPE ended, and as nothing else ends."""
 
 app = typer.Typer(
     name="ceo-arena",
@@ -75,6 +77,26 @@ def options(
 
 def main() -> None:
     """Run the command that the arguments name; ends the process with its exit code."""
+    try:
+        code = _exit_code()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter would write what is left once more when it ends, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = READER_GONE
+    sys.exit(code)
+
+
+def _exit_code() -> int | str | None:
+    try:
+        _run()
+    except SystemExit as end:
+        # So the libraries that print end a command whose output nobody reads, with 1.
+        return READER_GONE if isinstance(end.__context__, BrokenPipeError) else end.code
+    return 0
+
+
+def _run() -> None:
     try:
         keep_password_apart(os.environ)
         app()
