@@ -9,7 +9,7 @@ what a scenario is.
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
@@ -243,6 +243,15 @@ def models_of(manifest: CampaignManifest) -> tuple[str, ...]:
         for candidate in (*decisive.candidates, *decisive.baselines)
         if isinstance(candidate, ModelCandidate)
     )
+
+
+def unlisted(manifest: CampaignManifest, listed: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """The runs in which a list of ids differs from a manifest, each with whether the manifest binds
+    it; those that the list lacks come first.
+    """
+    bound = [run.id for run in manifest.decisive.runs]
+    yield from ((run_id, True) for run_id in bound if run_id not in listed)
+    yield from ((run_id, False) for run_id in listed if run_id not in bound)
 
 
 def plan_hash(decisive: Decisive) -> str:

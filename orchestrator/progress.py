@@ -187,7 +187,7 @@ class ProgressReader:
         self.location = store.location
         self._store = store
         self.campaign = campaign
-        manifest = store.catalogue.manifest(campaign)
+        manifest, _ = store.catalogue.planned(campaign)
         self._scenario: Scenario = bound_scenario(manifest)
         self._slots = execution_limits(manifest).max_active_runs
         self._completed: dict[str, RunProgress] = {}

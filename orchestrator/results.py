@@ -145,11 +145,12 @@ def campaign_results(store: Store, campaign: str) -> CampaignResults:
 
     Raises:
         InputError: the store has no such campaign.
-        IntegrityError: a run is completed without outcomes, or an outcome contradicts the plan.
+        IntegrityError: a run is completed without outcomes, an outcome contradicts the plan, or
+            the catalogue has other runs than the manifest.
     """
-    manifest = store.catalogue.manifest(campaign)
+    manifest, rows = store.catalogue.planned(campaign)
     planned = bound_plan(manifest)
-    runs = [row.planned for row in store.catalogue.runs(campaign)]
+    runs = [row.planned for row in rows]
     # In this order: a run that is completed in between has its outcomes, and is not missing.
     statuses = store.statuses(campaign)
     outcomes = store.outcomes(campaign)

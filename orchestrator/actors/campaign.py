@@ -110,7 +110,7 @@ class CampaignScheduler:
 
     async def _schedule(self, requeue: bool) -> CampaignEnd:
         statuses = {status.key.run_id: status for status in self._store.statuses(self._campaign)}
-        for run in self._catalogue.runs(self._campaign):
+        for run in self._catalogue.planned(self._campaign)[1]:
             run_id = run.planned.run_id
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
         if requeue:

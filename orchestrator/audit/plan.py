@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from campaigns.consistency import SEARCH_WINNER
-from manifests.model import CampaignManifest
+from manifests.model import CampaignManifest, unlisted
 from orchestrator.store import RunRow
 
 
@@ -11,10 +11,12 @@ def plan_faults(manifest: CampaignManifest, rows: Sequence[RunRow]) -> Iterator[
     """Where the planned runs, in scheduling order, are not those that the manifest froze."""
     frozen = {run.id: run for run in manifest.decisive.runs}
     planned = {row.planned.run_id: row.planned for row in rows}
-    for missing in frozen.keys() - planned.keys():
-        yield f"its run {missing} is not in the catalogue"
-    for unknown in planned.keys() - frozen.keys():
-        yield f"the catalogue has a run {unknown} that its manifest does not"
+    for run_id, is_bound in unlisted(manifest, planned):
+        yield (
+            f"its run {run_id} is not in the catalogue"
+            if is_bound
+            else f"the catalogue has a run {run_id} that its manifest does not"
+        )
     positions = [row.planned.position for row in rows]
     if positions != sorted(positions):
         yield "the catalogue has its runs in another order"

@@ -45,7 +45,14 @@ from orchestrator.bundle.schemas import schemas
 from orchestrator.bundle.summary import results
 from orchestrator.lifecycle import RunState
 from orchestrator.records.source import StoredRun
-from orchestrator.store import AttemptStore, RunStore, Store, StoredCheckpoint, read_day
+from orchestrator.store import (
+    AttemptStore,
+    RunRow,
+    RunStore,
+    Store,
+    StoredCheckpoint,
+    read_day,
+)
 
 _Row = TypeVar("_Row", bound=Record)
 
@@ -88,11 +95,12 @@ def export(
         IntegrityError: what is stored is not what was settled.
         StoreError: the system refuses to write.
     """
-    manifest = store.catalogue.manifest(campaign)
+    planned = store.catalogue.planned(campaign)
+    manifest = planned[0]
     redaction = Redaction.of(manifest, environment)
     shown = shown_manifest(manifest, redaction)
     with new_bundle(path) as bundle:
-        source = _Source(store, manifest, bundle, redaction, with_conversations)
+        source = _Source(store, planned, bundle, redaction, with_conversations)
         _write_earlier_plans(bundle, store, campaign, redaction)
         evidence = read_evidence(source)
         found = study([evidence])
@@ -148,18 +156,17 @@ class _Source:
     def __init__(
         self,
         store: Store,
-        manifest: CampaignManifest,
+        planned: tuple[CampaignManifest, list[RunRow]],
         bundle: BundleWriter,
         redaction: Redaction,
         with_conversations: bool,
     ) -> None:
-        self.manifest = manifest
+        self.manifest, self._rows = planned
         self.completed = 0
         self._store = store
         self._bundle = bundle
         self._redaction = redaction
         self._with_conversations = with_conversations
-        self._rows = store.catalogue.runs(manifest.provenance.campaign)
 
     @property
     def label(self) -> str:

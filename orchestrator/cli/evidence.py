@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 DIFFERS: Final = 1
+_MOST_NAMED: Final = 3
 
 
 @app.command()
@@ -61,13 +62,14 @@ def replay(
     """Settle every run again from its recorded decisions, and compare all that was recorded.
 
     Every day's digest and accounts, every window, receipt and Score are compared to the last bit.
-    The first difference of a run is named by day, company and field, and the command ends with 1.
+    The first difference of a run is named by day, company and field. Ends with 1 when something
+    differs, or when a run has no settled window yet and nothing of it could be compared.
 
     From a bundle nothing else is needed. Its files must be those of its statement and, with --key,
     be signed by the owners of these keys and nobody else.
 
-    JSON: runs, matched, complete, days, windows (how many), differences, each with run, day,
-    company, field, recorded, recomputed, what.
+    JSON: runs, matched, nothing_recorded, complete, days, windows (how many), differences, each
+    with run, day, company, field, recorded, recomputed, what.
     """
     workers = jobs or os.cpu_count() or 1
     if bundle is None:
@@ -80,7 +82,7 @@ def replay(
         print_json(report.to_json())
     else:
         _show(report)
-    if report.differences:
+    if report.differences or report.nothing_recorded:
         raise typer.Exit(DIFFERS)
 
 
@@ -109,11 +111,19 @@ def _replay_bundle(
 
 def _show(report: "ReplayReport") -> None:
     found = report.to_json()
-    unfinished = found["runs"] - found["complete"]
-    notes = [f"{unfinished} of them are not complete, and match as far as they are."]
+    empty = report.nothing_recorded
+    notes = []
+    if unfinished := sum(run.matches and not run.complete for run in report.runs):
+        notes.append(f"{unfinished} of these are not complete, and match as far as they are.")
+    if empty:
+        more = ", ..." if len(empty) > _MOST_NAMED else ""
+        notes.append(
+            f"{len(empty)} {'has' if len(empty) == 1 else 'have'} no settled window to compare: "
+            f"{', '.join(empty[:_MOST_NAMED])}{more}."
+        )
     print_text(
         f"{found['matched']} of {found['runs']} runs match: "
         f"{found['windows']:,} windows and {found['days']:,} days were settled again.",
-        *(notes if unfinished else ()),
+        *notes,
         *(f"  {difference}" for difference in report.differences),
     )

@@ -9,7 +9,7 @@ from campaigns.analysis.contrasts import Contrasts, EntrantContrast, MatchedCont
 from campaigns.analysis.exact import cents
 from campaigns.analysis.ranking import Ranking
 from campaigns.analysis.rule_search import SearchResult
-from campaigns.definition import CampaignDefinition
+from campaigns.definition import Axis, CampaignDefinition
 from campaigns.records import CompanyOutcome
 from orchestrator.cli.conduct_tables import show_conduct
 from orchestrator.cli.money_tables import show_money
@@ -48,10 +48,11 @@ def show_search(result: SearchResult, definition: CampaignDefinition) -> None:
     """Print the ranking of a search, its winner and the validation."""
     settings = _settings(definition)
     seeds = definition.seeds or ()
+    ranks = _ranks(result)
     print_table(
         "Profiles by mean Score",
         [
-            Column("#", number=True),
+            Column("rank", number=True),
             "profile",
             *(Column(f"seed {seed}", number=True) for seed in seeds),
             Column("mean", number=True),
@@ -59,16 +60,32 @@ def show_search(result: SearchResult, definition: CampaignDefinition) -> None:
         ],
         (
             (
-                rank if profile.total is not None else None,
+                ranks.get(profile.number),
                 str(profile.number),
                 *(whole_dollars(profile.scores.get(seed)) for seed in seeds),
                 whole_dollars(_mean(profile.total, len(profile.scores))),
                 settings[profile.number],
             )
-            for rank, profile in enumerate(in_order(result), start=1)
+            for profile in in_order(result)
         ),
+        _search_notes(definition, ranks),
     )
     _show_winner(result)
+
+
+def _ranks(result: SearchResult) -> dict[int, int]:
+    """The rank of each profile with all its Scores by its number; equal means share one."""
+    totals = [profile.total for profile in result.ranked()]
+    return {profile.number: totals.index(profile.total) + 1 for profile in result.ranked()}
+
+
+def _search_notes(definition: CampaignDefinition, ranks: Mapping[int, int]) -> list[str]:
+    notes = ["settings: what varies, axis by axis"]
+    for axis in definition.search.axes if definition.search is not None else ():
+        notes.append(f"  {axis.name or 'axis'}: {', '.join(_parameters(axis))}")
+    if len(set(ranks.values())) < len(ranks):
+        notes.append("Equal means share a rank; the profile with the lower number stands first.")
+    return notes
 
 
 def _show_winner(result: SearchResult) -> None:
@@ -253,14 +270,15 @@ def _headings(places: Collection[tuple[int, int]]) -> list[str]:
     ]
 
 
+def _parameters(axis: Axis) -> list[str]:
+    return list(dict.fromkeys(name for setting in axis.values for name in setting))
+
+
 def _settings(definition: CampaignDefinition) -> dict[int, str]:
     """What distinguishes each profile, axis by axis, by its number."""
     if definition.search is None:
         return {}
-    axes = [
-        list(dict.fromkeys(name for setting in axis.values for name in setting))
-        for axis in definition.search.axes
-    ]
+    axes = [_parameters(axis) for axis in definition.search.axes]
     return {
         profile.number: " ".join(
             "/".join(

@@ -36,10 +36,10 @@ class StoreSource:
     """The records of one campaign in an open store; it may be running meanwhile."""
 
     def __init__(self, store: Store, campaign: str) -> None:
-        """Raises InputError when the store has no such campaign."""
+        """Errors as those of `Catalogue.planned`."""
         self._store = store
         self._campaign = campaign
-        self.manifest: CampaignManifest = store.catalogue.manifest(campaign)
+        self.manifest: CampaignManifest = store.catalogue.planned(campaign)[0]
         self._scenario = bound_scenario(self.manifest)
 
     @property

@@ -20,7 +20,7 @@ from orchestrator.store import Catalogue, RunKey, RunRow, RunStore, Store, open_
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What the replay of a campaign found; a run matches when it has no difference."""
+    """What the replay of a campaign found: a run matches, differs, or has nothing recorded."""
 
     runs: tuple[RunReport, ...]
     catalogue: Difference | None
@@ -33,7 +33,12 @@ class ReplayReport:
 
     @property
     def matched(self) -> int:
-        return sum(run.difference is None for run in self.runs)
+        return sum(run.matches for run in self.runs)
+
+    @property
+    def nothing_recorded(self) -> tuple[str, ...]:
+        """The ids of the runs of which no window was settled yet, in scheduling order."""
+        return tuple(run.run_id for run in self.runs if run.nothing_recorded)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON; days and windows are those that were settled again, `complete`
@@ -42,6 +47,7 @@ class ReplayReport:
         return {
             "runs": len(self.runs),
             "matched": self.matched,
+            "nothing_recorded": len(self.nothing_recorded),
             "complete": sum(run.complete for run in self.runs),
             "days": sum(run.days for run in self.runs),
             "windows": sum(run.windows for run in self.runs),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
 from manifests.errors import ArenaError
-from manifests.model import CampaignManifest
+from manifests.model import CampaignManifest, unlisted
 from orchestrator.replay.differences import (
     Difference,
     FieldDifference,
@@ -53,12 +53,9 @@ def list_difference(
     manifest: CampaignManifest, listed: Sequence[str], what: str
 ) -> Difference | None:
     """The first run that the manifest binds and `what` does not list, or the other way round."""
-    bound = [run.id for run in manifest.decisive.runs]
-    for run_id in [*bound, *listed]:
-        if (run_id in bound) is not (run_id in listed):
-            state = ("missing", "present") if run_id in bound else ("present", "missing")
-            field = FieldDifference("row", *state)
-            return _difference(run_id, what, field)
+    for run_id, is_bound in unlisted(manifest, listed):
+        state = ("missing", "present") if is_bound else ("present", "missing")
+        return _difference(run_id, what, FieldDifference("row", *state))
     return None
 
 

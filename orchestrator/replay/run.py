@@ -57,6 +57,16 @@ class RunReport:
     difference: Difference | None
     complete: bool = False
 
+    @property
+    def matches(self) -> bool:
+        """Whether there was something to settle again, and all of it came out as recorded."""
+        return self.difference is None and self.windows > 0
+
+    @property
+    def nothing_recorded(self) -> bool:
+        """Whether no window was ever settled, so that there was nothing to compare."""
+        return self.difference is None and self.windows == 0
+
 
 class RunReplay:
     """A run from day 0 by the decisions in `decided`, compared with the rest of `recorded`.

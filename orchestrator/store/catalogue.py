@@ -10,8 +10,8 @@ from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
 from manifests.canonical import canonical_json
 from manifests.comparison import difference, told
-from manifests.errors import InputError
-from manifests.model import CampaignManifest
+from manifests.errors import InputError, IntegrityError
+from manifests.model import CampaignManifest, unlisted
 from orchestrator.store.catalogue_rows import (
     manifest_bytes,
     read_campaign,
@@ -178,6 +178,29 @@ class Catalogue:
             if manifest_bytes(connection, name) is None:
                 raise unknown_campaign(connection, name)
             return read_runs(connection, name)
+
+    @repeated
+    def planned(self, name: str) -> tuple[CampaignManifest, list[RunRow]]:
+        """The manifest of a campaign and its runs in scheduling order, as they stand together.
+
+        Raises:
+            InputError: no such campaign.
+            IntegrityError: the manifest is not the one that was frozen, or the runs are not those
+                that it binds: what is summed up over them would look complete, and is not.
+        """
+        with self._database.read() as connection:
+            content = manifest_bytes(connection, name)
+            if content is None:
+                raise unknown_campaign(connection, name)
+            rows = read_runs(connection, name)
+        manifest = CampaignManifest.from_json(content, f"The stored manifest of campaign {name}")
+        for run_id, is_bound in unlisted(manifest, [row.key.run_id for row in rows]):
+            has, binds = ("lacks", "binds") if is_bound else ("has", "does not bind")
+            raise IntegrityError(
+                f"The catalogue {has} run {run_id} of campaign {name}, which its manifest {binds}.",
+                "Restore the catalogue from a backup, or move it away: the runs make a new one.",
+            )
+        return manifest, rows
 
     @repeated
     def run(self, key: RunKey) -> RunRow:

@@ -66,7 +66,7 @@ def _said(path: Path) -> Iterator[tuple[str, int, str, str]]:
     """Where an error is made, which of its texts, and how that begins and ends as far as it is
     written there; what is filled in is empty.
     """
-    kinds = {kind.__name__ for kind in (ArenaError, *ArenaError.__subclasses__())}
+    kinds = {"ArenaError", *(kind.__name__ for kind in ArenaError.__subclasses__())}
     for node in ast.walk(ast.parse(path.read_text())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue

@@ -93,6 +93,7 @@ def test_a_bundle_replays_to_the_last_bit(bundle: Path) -> None:
     assert replayed(bundle).to_json() == {
         "runs": RUNS,
         "matched": RUNS,
+        "nothing_recorded": 0,
         "days": RUNS * DAYS,
         "windows": RUNS * WINDOWS,
         "complete": RUNS,
@@ -188,7 +189,9 @@ def test_a_partial_campaign_is_exported_as_far_as_it_went(tmp_path: Path) -> Non
     path = write(tmp_path / "store", tmp_path / "bundle")
     assert found(path) == []
     report = replayed(path)
-    assert (report.matched, report.to_json()["complete"]) == (RUNS, 1)
+    assert report.differences == ()
+    assert (report.matched, report.to_json()["complete"]) == (1, 1)
+    assert len(report.nothing_recorded) == RUNS - 1
     source = BundleSource(Bundle.open(path))
     assert [run.run.status for run in source.runs()][:4] == [
         "completed",

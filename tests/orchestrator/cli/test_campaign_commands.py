@@ -173,6 +173,7 @@ def test_replay_prints_its_report(give: Command, completed: Path) -> None:
     assert report.data == {
         "runs": 8,
         "matched": 8,
+        "nothing_recorded": 0,
         "days": 8 * DAYS,
         "windows": 8 * WINDOWS,
         "complete": 8,
@@ -183,6 +184,47 @@ def test_replay_prints_its_report(give: Command, completed: Path) -> None:
         0,
         f"1 of 1 runs match: {WINDOWS} windows and {DAYS} days were settled again.\n",
     )
+
+
+def test_replay_ends_with_1_and_names_runs_of_which_nothing_is_recorded(
+    give: Command, store: Path
+) -> None:
+    told = give("replay", "--store", store)
+    assert told.code == 1
+    assert "1 of 8 runs match" in told.out
+    assert "7 have no settled window to compare: trial-s11-without-ada, " in told.out
+    assert give("replay", "--store", store, "--run", REFERENCE).code == 0
+    one = give("replay", "--store", store, "--run", "trial-s29-reference", "--json")
+    assert (one.code, one.data["nothing_recorded"], one.data["matched"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("results",), ("status",), ("resume",), ("watch",), ("why",), ("replay",), ("audit",),
+        ("analyze", "--out", "tables"), ("export", "--out", "bundle"),
+    ],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_a_run_that_the_catalogue_lost_is_named(
+    command: tuple[str, ...],
+    give: Command,
+    completed: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copy = Path(shutil.copytree(completed, tmp_path / "copy"))
+    with sqlite3.connect(copy / "catalogue.db") as connection:
+        lost = "SELECT run FROM runs WHERE run_id = ?"
+        connection.execute(f"DELETE FROM made_runs WHERE run = ({lost})", (REFERENCE,))
+        connection.execute("DELETE FROM runs WHERE run_id = ?", (REFERENCE,))
+    connection.close()
+    monkeypatch.chdir(tmp_path)
+    told = give(command[0], *command[1:], "--store", copy)
+    assert told.code == 1
+    assert REFERENCE in told.out + told.err
+    assert "Traceback" not in told.err
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
 
 
 def test_replay_ends_with_1_and_names_a_difference(

@@ -1,6 +1,7 @@
 """The Rule search: what it refuses, and one on Ray against worlds played one by one."""
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,12 @@ class TestSearchOnRay:
         assert f"profile {answer.data['winner']}, mean Score" in text.out
         assert "0 of 99 companies" in text.out
         assert "100% mainstream $50/$50/$25/$50 $50,000" in text.out
+        spending = "development_cents, marketing_cents, reliability_cents, support_cents"
+        assert f"  spending: {spending}\n" in text.out
+        # The floors of 1 and 2 tie to the cent, and share a rank.
+        ranks = dict(re.findall(r"^ *([0-9]+)  (1|2|17|24) +-?\$", text.out, re.MULTILINE))
+        assert len(ranks) == 3
+        assert "Equal means share a rank" in text.out
 
     def test_results_and_plan_of_a_kept_search(
         self, answer: Answer, kept: Path, capsys: Capture

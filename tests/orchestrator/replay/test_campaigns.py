@@ -19,6 +19,7 @@ def test_a_completed_campaign_matches_in_parallel_and_tells_of_every_run(origina
     assert report.to_json() == {
         "runs": RUNS,
         "matched": RUNS,
+        "nothing_recorded": 0,
         "days": RUNS * DAYS,
         "windows": RUNS * WINDOWS,
         "complete": RUNS,
@@ -53,7 +54,7 @@ def test_a_copy_without_settled_rows_is_compared_with_its_original(
     assert {found.recorded for found in alone.differences} == {"missing"}
 
 
-def test_a_run_that_has_not_begun_or_not_ended_matches_as_far_as_it_is(tmp_path: Path) -> None:
+def test_runs_of_which_nothing_was_settled_do_not_match(tmp_path: Path) -> None:
     trial = Trial.new(tmp_path / "store")
     with trial.store:
         stop = StopRequest()
@@ -63,7 +64,9 @@ def test_a_run_that_has_not_begun_or_not_ended_matches_as_far_as_it_is(tmp_path:
         run.release(run.acquire("a test", 60))
         trial.play()
     report = replay(tmp_path / "store")
-    assert report.matched == RUNS
+    assert [run.run_id for run in report.runs if run.matches] == [REFERENCE]
+    assert len(report.nothing_recorded) == RUNS - 1
+    assert report.differences == ()
     assert report.to_json()["windows"] == WINDOWS
 
 
