@@ -80,9 +80,9 @@ def _ranks(result: SearchResult) -> dict[int, int]:
 
 
 def _search_notes(definition: CampaignDefinition, ranks: Mapping[int, int]) -> list[str]:
+    axes = () if definition.search is None else definition.search.axes
     notes = ["settings: what varies, axis by axis"]
-    for axis in definition.search.axes if definition.search is not None else ():
-        notes.append(f"  {axis.name or 'axis'}: {', '.join(_parameters(axis))}")
+    notes += [f"  {axis.name or 'axis'}: {', '.join(_parameters(axis))}" for axis in axes]
     if len(set(ranks.values())) < len(ranks):
         notes.append("Equal means share a rank; the profile with the lower number stands first.")
     return notes

@@ -202,7 +202,7 @@ def test_replay_ends_with_1_and_names_runs_of_which_nothing_is_recorded(
     "command",
     [
         ("results",), ("status",), ("resume",), ("watch",), ("why",), ("replay",), ("audit",),
-        ("analyze", "--out", "tables"), ("export", "--out", "bundle"),
+        ("analyze", "--out", "tables"), ("report", "--out", "page"),
     ],
     ids=lambda command: command[0],
 )  # fmt: skip

@@ -159,8 +159,10 @@ class TestSearchOnRay:
         spending = "development_cents, marketing_cents, reliability_cents, support_cents"
         assert f"  spending: {spending}\n" in text.out
         # The floors of 1 and 2 tie to the cent, and share a rank.
-        ranks = dict(re.findall(r"^ *([0-9]+)  (1|2|17|24) +-?\$", text.out, re.MULTILINE))
-        assert len(ranks) == 3
+        rows = re.findall(r"^ *([0-9]+)  (1|2|17|24) +-?\$", text.out, re.MULTILINE)
+        ranks = {number: rank for rank, number in rows}
+        assert len(ranks) == 4
+        assert ranks["1"] == ranks["2"]
         assert "Equal means share a rank" in text.out
 
     def test_results_and_plan_of_a_kept_search(
