@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from math import ceil
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -15,8 +16,22 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from campaigns.report.palette import INK, MUTED, PAPER, RULE, Look
 
-WIDTH: Final = 7.6
-"""Inches of a figure's width; with 9-point text it fills a column."""
+
+class Room(NamedTuple):
+    """How much room a figure has: inches of width, and how many columns of bars, and how many small
+    panels, stand side by side at most.
+    """
+
+    width: float
+    columns: int
+    panels: int
+
+
+WIDE: Final = Room(7.6, 4, 3)
+"""With 9-point text it fills a column of a page."""
+
+NARROW: Final = Room(3.9, 2, 2)
+"""With the same text it fills a phone."""
 
 _PNG_DPI: Final = 200
 _STYLE: Final[dict[Any, Any]] = {
@@ -54,7 +69,9 @@ Looks: TypeAlias = Mapping[str, Look]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A finished figure: its file name, title, caption, the table behind it, and its two files."""
+    """A finished figure: its file name, title, caption, the table behind it, its two files, and the
+    same drawing for a narrow page.
+    """
 
     name: str
     title: str
@@ -62,6 +79,7 @@ class Figure:
     table: str
     svg: str
     png: bytes
+    narrow_svg: str = ""
 
 
 @contextmanager
@@ -72,21 +90,36 @@ def style() -> Iterator[None]:
 
 
 def finished(name: str, title: str, caption: str, table: str, drawing: Drawing) -> Figure:
-    """The files of a drawing; equal drawings give equal bytes."""
+    """The files of a drawing, a narrow one without PNG; equal drawings give equal bytes."""
     with style(), matplotlib.rc_context({"svg.hashsalt": name}):
         svg, png = io.StringIO(), io.BytesIO()
         # Laid out once, for both files: that takes most of the time.
         drawing.draw_without_rendering()
         drawing.set_layout_engine("none")
         drawing.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-        drawing.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+        if drawing.get_figwidth() >= WIDE.width:
+            drawing.savefig(png, format="png", dpi=_PNG_DPI, metadata={"Software": None})
     text = svg.getvalue()
     return Figure(name, title, caption, table, text[text.index("<svg") :], png.getvalue())
 
 
-def drawing(height: float, width: float = WIDTH) -> Drawing:
-    """An empty drawing, which lays itself out; sizes in inches."""
-    return Drawing(figsize=(width, height), layout="constrained")
+def drawing(height: float, room: Room) -> Drawing:
+    """An empty drawing, which lays itself out; its height in inches."""
+    return Drawing(figsize=(room.width, height), layout="constrained")
+
+
+def panels(
+    count: int, height: float, room: Room, across: int, *, shared: bool = False
+) -> tuple[Drawing, list[Axes]]:
+    """A drawing of so many panels, at most `across` side by side, each row of this height, and the
+    panels in reading order; `shared` puts all on one scale.
+    """
+    down = ceil(count / across)
+    figure = drawing(height * down, room)
+    places = figure.subplots(down, across, squeeze=False, sharex=shared, sharey=shared)
+    for axes in places.flat[count:]:
+        axes.set_visible(False)
+    return figure, list(places.flat[:count])
 
 
 def dollars(cents: float) -> str:
@@ -142,23 +175,23 @@ class Bars:
     spread: Sequence[float | None] | None = None
 
 
-def bar_columns(labels: Sequence[str], colours: Sequence[str], columns: Sequence[Bars]) -> Drawing:
+def bar_columns(
+    labels: Sequence[str], colours: Sequence[str], columns: Sequence[Bars], room: Room
+) -> Drawing:
     """Rows of candidates against columns of measures: a bar with its value each, every column on a
-    scale of its own, up to four columns side by side.
+    scale of its own.
     """
-    across = min(4, len(columns))
-    bands = [columns[start : start + across] for start in range(0, len(columns), across)]
-    figure = drawing(len(bands) * (0.24 * len(labels) + 0.55))
+    across = min(room.columns, len(columns))
+    figure, places = panels(len(columns), 0.24 * len(labels) + 0.55, room, across)
     figure.set_layout_engine(ConstrainedLayoutEngine(hspace=0.07))
-    grid = figure.subplots(len(bands), across, squeeze=False)
-    for band, places in zip(bands, grid, strict=True):
-        for number, axes in enumerate(places):
-            if number < len(band):
-                rows(axes, labels, shown=number == 0)
-                _bars(axes, colours, band[number])
-            else:
-                axes.set_visible(False)
+    for number, (axes, column) in enumerate(zip(places, columns, strict=True)):
+        rows(axes, labels, shown=number % across == 0)
+        _bars(axes, colours, column)
     return figure
+
+
+_OF_VALUES: Final = 0.4
+"""The part of a column of bars in which their values stand, one below the other."""
 
 
 def _bars(axes: Axes, colours: Sequence[str], column: Bars) -> None:
@@ -167,30 +200,18 @@ def _bars(axes: Axes, colours: Sequence[str], column: Bars) -> None:
     axes.spines["bottom"].set_visible(False)
     zero_line(axes)
     spread = column.spread or [None] * len(column.values)
-    reach = max((abs(value) + (more or 0) for value, more in _pairs(column)), default=0) or 1
     low = min((value - (more or 0) for value, more in _pairs(column) if value < 0), default=0)
     high = max((value + (more or 0) for value, more in _pairs(column) if value >= 0), default=0)
-    # On each side with bars their values are written, which takes a good third of the width.
-    sides = (low < 0) + (high > 0 or low == 0)
-    room = 0.36 * ((high - low) or reach) / (1 - 0.36 * sides)
-    axes.set_xlim(low - room * (low < 0), high + room * (high > 0 or low == 0))
+    axes.set_xlim(low, low + ((high - low) or 1) / (1 - _OF_VALUES))
     for row, (value, more, colour) in enumerate(zip(column.values, spread, colours, strict=True)):
-        if value is None:
-            axes.text(0.03 * reach, row, "\u2013", va="center", color=MUTED)
-            continue
-        axes.barh(row, value, height=0.62, color=colour, linewidth=0, zorder=2)
-        end = value + (more or 0) if value >= 0 else value - (more or 0)
-        if more:
-            axes.plot([value - more, value + more], [row, row], color=INK, linewidth=0.9, zorder=3)
-        axes.annotate(
-            column.written(value),
-            (end, row),
-            xytext=(3 if value >= 0 else -3, 0),
-            textcoords="offset points",
-            va="center",
-            ha="left" if value >= 0 else "right",
-            fontsize=8,
+        written = "\u2013" if value is None else column.written(value)
+        axes.text(
+            1, row, written, transform=axes.get_yaxis_transform(), va="center", ha="right", size=8
         )
+        if value is not None:
+            axes.barh(row, value, height=0.62, color=colour, linewidth=0, zorder=2)
+        if value is not None and more:
+            axes.plot([value - more, value + more], [row, row], color=INK, linewidth=0.9, zorder=3)
 
 
 def _pairs(column: Bars) -> Iterator[tuple[float, float | None]]:
@@ -205,19 +226,21 @@ _THEMED: Final = {INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--pape
 _STACK: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
 
-def themed(figure: Figure) -> str:
+def themed(figure: Figure, *, narrow: bool = False) -> str:
     """A figure's SVG for a page: the theme's colours, the page's font, its width, ids of its own,
     and a title for those who cannot see it.
     """
-    svg = re.sub(r"<metadata>.*?</metadata>", "", figure.svg, flags=re.DOTALL)
+    name = f"{figure.name}-narrow" if narrow else figure.name
+    svg = figure.narrow_svg if narrow else figure.svg
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # The page has a paper of its own.
     svg = re.sub(r'<g id="patch_1">.*?</g>', "", svg, count=1, flags=re.DOTALL)
     for colour, variable in _THEMED.items():
         svg = svg.replace(colour, f"var({variable})")
     svg = re.sub(r"'DejaVu Sans'(, sans-serif)?", _STACK, svg)
-    svg = re.sub(r'\bid="', f'id="{figure.name}-', svg)
-    svg = re.sub(r"url\(#", f"url(#{figure.name}-", svg)
-    svg = re.sub(r'xlink:href="#', f'xlink:href="#{figure.name}-', svg)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
+    svg = re.sub(r'xlink:href="#', f'xlink:href="#{name}-', svg)
     return re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>',
         lambda found: (

@@ -1,7 +1,6 @@
 """Figures of money: cash over time, outlays, profiles, decomposition."""
 
 from collections.abc import Iterator, Sequence
-from math import ceil
 from typing import Any, Final
 
 import polars as pl
@@ -15,9 +14,9 @@ from campaigns.report.drawing import (
     Figure,
     bar_columns,
     dollars,
-    drawing,
     finished,
     money_axis,
+    panels,
     rows,
     style,
     zero_line,
@@ -25,7 +24,6 @@ from campaigns.report.drawing import (
 from campaigns.report.figures.setting import Setting
 from campaigns.report.palette import INK, PAPER
 
-_ACROSS: Final = 3
 _CATEGORIES: Final = {
     "procurement": "Procurement",
     "capacity": "Capacity",
@@ -62,18 +60,14 @@ def _markets(setting: Setting) -> Iterator[Figure]:
 def _of_seed(
     setting: Setting, cash: pl.DataFrame, runs: Sequence[PlannedRun], where: str
 ) -> Figure:
-    down = ceil(len(runs) / _ACROSS)
+    across = setting.room.panels
     with style():
-        figure = drawing(1.55 * down + 0.45)
-        places = figure.subplots(down, _ACROSS, sharex=True, sharey=True, squeeze=False)
-        for axes, run in zip(places.flat, runs, strict=False):
+        figure, places = panels(len(runs), 1.6, setting.room, across, shared=True)
+        for axes, run in zip(places, runs, strict=True):
             out = "nobody" if run.replaced is None else setting.looks[run.replaced].label
             axes.set_title("Reference" if run.replaced is None else f"Without {out}")
             _panel(axes, setting, cash.filter(pl.col("run_id") == run.run_id))
-        for axes in places.flat[len(runs) :]:
-            axes.set_visible(False)
-        for axes in places[-1]:
-            axes.set_xlabel("Day")
+        _days(places, across)
         _key(setting, figure, list(dict.fromkeys(name for run in runs for name in run.lineup)))
     return finished(
         "cash_markets_" + "".join(mark for mark in where if mark.isalnum()),
@@ -95,7 +89,7 @@ def _key(setting: Setting, figure: Any, names: Sequence[str]) -> None:
     figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=min(5, len(names)),
+        ncols=min(3 if setting.is_narrow else 5, len(names)),
         frameon=False,
         fontsize=7.5,
         handlelength=1.2,
@@ -105,19 +99,15 @@ def _key(setting: Setting, figure: Any, names: Sequence[str]) -> None:
 def _candidates(setting: Setting) -> Figure:
     cash = _cash(setting)
     names = [name for name in setting.evidence.candidates if name in set(cash["candidate"])]
-    down = ceil(len(names) / _ACROSS)
+    across = setting.room.panels
     with style():
-        figure = drawing(1.55 * down + 0.2)
-        places = figure.subplots(down, _ACROSS, sharex=True, sharey=True, squeeze=False)
-        for axes, name in zip(places.flat, names, strict=False):
+        figure, places = panels(len(names), 1.6, setting.room, across, shared=True)
+        for axes, name in zip(places, names, strict=True):
             own = cash.filter(pl.col("candidate") == name)
             count = own.select("run_id", "seat").unique().height
             axes.set_title(f"{setting.looks[name].label}  ({count})")
             _panel(axes, setting, own, alpha=0.45, width=0.8)
-        for axes in places.flat[len(names) :]:
-            axes.set_visible(False)
-        for axes in places[-1]:
-            axes.set_xlabel("Day")
+        _days(places, across)
     return finished(
         "cash_candidates",
         "Cash of each candidate",
@@ -127,6 +117,13 @@ def _candidates(setting: Setting) -> Figure:
         "cash",
         figure,
     )
+
+
+def _days(places: Sequence[Axes], across: int) -> None:
+    """Days below the lowest panel of each column."""
+    for axes in places[-across:]:
+        axes.set_xlabel("Day")
+        axes.tick_params(labelbottom=True)
 
 
 def _panel(
@@ -166,6 +163,7 @@ def _outlays(setting: Setting) -> Figure:
             [setting.looks[name].label for name in names],
             [setting.looks[name].colour for name in names],
             [*columns, Bars("Spent per run", spent, dollars)],
+            setting.room,
         )
     return finished(
         "outlays",
@@ -193,13 +191,14 @@ def _profiles(setting: Setting) -> Figure:
         "fulfilled_units_hundredths": "Fulfilled units",
     }
     with style():
-        figure = drawing(0.29 * len(names) + 0.75)
-        places = figure.subplots(1, len(measures))
+        across = setting.room.columns
+        figure, places = panels(len(measures), 0.29 * len(names) + 0.75, setting.room, across)
         for number, (axes, (measure, title)) in enumerate(
             zip(places, measures.items(), strict=True)
         ):
             axes.set_title(title)
-            rows(axes, [setting.looks[name].label for name in names], shown=number == 0)
+            labels = [setting.looks[name].label for name in names]
+            rows(axes, labels, shown=number % across == 0)
             for row, name in enumerate(names):
                 look = setting.looks[name]
                 for each in found.filter(pl.col("candidate") == name).iter_rows(named=True):
@@ -240,11 +239,12 @@ def _decomposition(setting: Setting) -> Figure:
     titles = ("Revenue", "Net outlays", "Salvage", "Score", "Orders")
     names = [name for name in setting.panel if (name, "score_cents") in found]
     with style():
-        figure = drawing(0.3 * len(names) + 0.75)
-        places = figure.subplots(1, len(ACCOUNTS))
+        across = setting.room.panels if setting.is_narrow else len(ACCOUNTS)
+        figure, places = panels(len(ACCOUNTS), 0.3 * len(names) + 0.75, setting.room, across)
         for number, (axes, account, title) in enumerate(zip(places, ACCOUNTS, titles, strict=True)):
             axes.set_title(title)
-            rows(axes, [setting.looks[name].label for name in names], shown=number == 0)
+            labels = [setting.looks[name].label for name in names]
+            rows(axes, labels, shown=number % across == 0)
             zero_line(axes)
             for row, name in enumerate(names):
                 each, colour = found[name, account], setting.looks[name].colour

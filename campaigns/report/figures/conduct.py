@@ -37,7 +37,8 @@ def conduct_figures(setting: Setting) -> Iterator[Figure]:
 
 def _columns(setting: Setting, found: Sequence[dict[str, Any]], columns: Sequence[Bars]) -> Any:
     looks = [setting.looks[each["candidate"]] for each in found]
-    return bar_columns([look.label for look in looks], [look.colour for look in looks], columns)
+    labels, colours = [look.label for look in looks], [look.colour for look in looks]
+    return bar_columns(labels, colours, columns, setting.room)
 
 
 def _behaviour(setting: Setting) -> Figure:

@@ -11,6 +11,7 @@ from campaigns.report.drawing import (
     drawing,
     finished,
     money_axis,
+    panels,
     rows,
     style,
     zero_line,
@@ -38,8 +39,9 @@ def pooled_figures(setting: Setting) -> Iterator[Figure]:
 def _ranks(setting: Setting) -> Figure:
     ranks = setting.table("block_ranks")
     blocks = list(dict.fromkeys(ranks["block"]))
+    narrow = setting.is_narrow
     with style():
-        figure = drawing(0.34 * len(setting.panel) + 0.7)
+        figure = drawing(0.34 * len(setting.panel) + 0.7, setting.room)
         axes = figure.subplots()
         for name in setting.panel:
             look = setting.looks[name]
@@ -57,7 +59,7 @@ def _ranks(setting: Setting) -> Figure:
                     xytext=(0, 6),
                     textcoords="offset points",
                     ha="center",
-                    fontsize=7.5,
+                    fontsize=6.5 if narrow else 7.5,
                     color=MUTED,
                 )
             axes.annotate(
@@ -71,7 +73,7 @@ def _ranks(setting: Setting) -> Figure:
         axes.set_yticks(range(1, len(setting.panel) + 1))
         axes.set_ylabel("Rank")
         axes.set_xlim(-0.3, len(blocks) - 0.3 + 0.12 * len(blocks))
-        axes.set_xticks(range(len(blocks)), blocks)
+        axes.set_xticks(range(len(blocks)), blocks, rotation=35 if narrow else 0)
         axes.spines["bottom"].set_visible(False)
     return finished(
         "repeats",
@@ -89,12 +91,15 @@ def _endpoints(setting: Setting, seed: int, other: str) -> Figure:
     first = setting.looks[found["first"][0]].label
     against = setting.looks[other].label
     with style():
-        figure = drawing(0.3 * len(setting.panel) + 0.7)
-        places = figure.subplots(1, 3)
+        across = setting.room.panels
+        figure, places = panels(
+            len(_ENDPOINTS), 0.3 * len(setting.panel) + 0.7, setting.room, across
+        )
         for number, (axes, (endpoint, title)) in enumerate(
             zip(places, _ENDPOINTS.items(), strict=True)
         ):
-            rows(axes, [setting.looks[name].label for name in setting.panel], shown=number == 0)
+            labels = [setting.looks[name].label for name in setting.panel]
+            rows(axes, labels, shown=number % across == 0)
             zero_line(axes)
             axes.set_title(title)
             own = {
@@ -107,7 +112,7 @@ def _endpoints(setting: Setting, seed: int, other: str) -> Figure:
                 axes.plot([one, two], [row, row], color=colour, alpha=0.5, lw=2)
                 axes.scatter(one, row, s=32, color=colour, lw=0, zorder=3)
                 axes.scatter(two, row, s=30, facecolor=PAPER, edgecolor=colour, lw=1.4, zorder=3)
-            money_axis(axes, ticks=4)
+            money_axis(axes, ticks=3 if setting.is_narrow else 4)
     return finished(
         f"baselines_s{seed}_{_file(other)}",
         f"Entrants against {first} and against {against}",
@@ -127,7 +132,8 @@ def _pairs(setting: Setting, seed: int, other: str) -> Figure:
     first = setting.looks[found["first"][0]].label
     against = setting.looks[other].label
     with style():
-        figure = drawing(4.6)
+        narrow = setting.is_narrow
+        figure = drawing(4.6, setting.room)
         axes = figure.subplots()
         zero_line(axes)
         zero_line(axes, "y")
@@ -145,11 +151,17 @@ def _pairs(setting: Setting, seed: int, other: str) -> Figure:
                 label=look.label,
                 zorder=3,
             )
-        money_axis(axes)
+        money_axis(axes, ticks=setting.ticks)
         money_axis(axes, "y")
         axes.set_xlabel(f"Effect on the rival, against {first}")
         axes.set_ylabel(f"Against {against}")
-        figure.legend(loc="outside right upper", frameon=False, title="Entrant", fontsize=8)
+        figure.legend(
+            loc="outside lower center" if narrow else "outside right upper",
+            ncols=3 if narrow else 1,
+            frameon=False,
+            title="Entrant",
+            fontsize=8,
+        )
     return finished(
         f"baseline_pairs_s{seed}_{_file(other)}",
         f"Directed externalities against {first} and {against}",

@@ -45,7 +45,7 @@ def _performance(setting: Setting) -> Iterator[Figure]:
     lineups = setting.of_main("lineup_means")
     names = ranking["candidate"].to_list()
     with style():
-        figure = drawing(0.3 * len(names) + 0.6)
+        figure = drawing(0.3 * len(names) + 0.6, setting.room)
         axes = figure.subplots()
         rows(axes, [setting.looks[name].label for name in names])
         zero_line(axes)
@@ -66,11 +66,14 @@ def _performance(setting: Setting) -> Iterator[Figure]:
                 linewidth=0.8,
                 zorder=4,
             )
-            note = dollars(found["mean_score_cents"])
-            if found["bankruptcies"]:
-                note += f"   bankrupt in {found['bankruptcies']} of {found['outcomes']}"
-            axes.text(1.015, row, note, transform=axes.get_yaxis_transform(), va="center")
-        money_axis(axes)
+            place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            bankrupt = found["bankruptcies"]
+            score = dollars(found["mean_score_cents"])
+            axes.text(1.015, row - 0.19 * bool(bankrupt), score, **place)
+            if bankrupt:
+                told = f"bankrupt in {bankrupt} of {found['outcomes']}"
+                axes.text(1.015, row + 0.25, told, size=7, color=MUTED, **place)
+        money_axis(axes, ticks=setting.ticks)
         axes.set_xlabel("Score")
     yield finished(
         "performance",
@@ -87,7 +90,7 @@ def _effects(setting: Setting) -> Figure:
     entrants = setting.entrants
     columns = [
         ("private_cents", "Private"),
-        ("mean_externality_per_rival_cents", "On each rival, mean"),
+        ("mean_externality_per_rival_cents", "Mean per rival"),
         ("others_cents", "On all rivals"),
         ("market_cents", "On the market"),
     ]
@@ -96,6 +99,7 @@ def _effects(setting: Setting) -> Figure:
             [setting.looks[each["entrant"]].label for each in entrants],
             [setting.looks[each["entrant"]].colour for each in entrants],
             [Bars(title, [each[key] for each in entrants], dollars) for key, title in columns],
+            setting.room,
         )
     return finished(
         "entrants",
@@ -113,7 +117,7 @@ def _effects(setting: Setting) -> Figure:
 def _plane(setting: Setting) -> Figure:
     by_seed = setting.of_main("entrants_by_seed").filter(pl.col("in_means"))
     with style():
-        figure = drawing(4.6)
+        figure = drawing(min(4.6, setting.room.width), setting.room)
         axes = figure.subplots()
         zero_line(axes)
         zero_line(axes, "y")
@@ -127,7 +131,7 @@ def _plane(setting: Setting) -> Figure:
             axes.scatter(
                 x, y, s=48, color=look.colour, marker=look.mark, edgecolor=PAPER, lw=0.8, zorder=4
             )
-        money_axis(axes)
+        money_axis(axes, ticks=setting.ticks + 1)
         money_axis(axes, "y")
         axes.margins(0.12)
         axes.set_xlabel("Private effect")
@@ -215,10 +219,11 @@ def _directed(setting: Setting) -> Figure:
         for each in setting.table("stability").filter(pl.col("stable")).iter_rows(named=True)
     }
     panel = list(setting.panel)
+    narrow = setting.is_narrow
     largest = max((abs(value) for value in found.values() if value is not None), default=1) or 1
     size = len(panel)
     with style():
-        figure = drawing(0.46 * size + 1.0)
+        figure = drawing((0.36 if narrow else 0.46) * size + 1.0, setting.room)
         axes = figure.subplots()
         for (row, entrant), (column, rival) in itertools.product(enumerate(panel), repeat=2):
             value = found.get((entrant, rival))
@@ -237,10 +242,10 @@ def _directed(setting: Setting) -> Figure:
             axes.text(
                 column,
                 row,
-                dollars(value),
+                _thousands(value) if narrow else dollars(value),
                 ha="center",
                 va="center",
-                fontsize=7.8,
+                fontsize=7 if narrow else 7.8,
                 fontweight="bold" if (entrant, rival) in stable else "normal",
             )
             if (entrant, rival) in stable:
@@ -252,14 +257,15 @@ def _directed(setting: Setting) -> Figure:
         axes.set_xticks(
             range(size),
             [setting.looks[name].label for name in panel],
-            rotation=35 if size > 4 else 0,
-            ha="left" if size > 4 else "center",
+            rotation=0 if size <= 4 else 90 if narrow else 35,
+            ha="center" if size <= 4 or narrow else "left",
         )
         axes.xaxis.tick_top()
         axes.tick_params(axis="x", labelcolor=INK, labelsize=8)
         axes.spines["bottom"].set_visible(False)
         axes.set_ylabel("Entrant")
-        axes.set_title("Rival", fontweight="normal", color=MUTED, fontsize=8, loc="center")
+        title = "Rival; thousands of dollars" if narrow else "Rival"
+        axes.set_title(title, fontweight="normal", color=MUTED, fontsize=8, loc="center")
     blocks = len(setting.study.stability.blocks)
     return finished(
         "directed",
@@ -269,6 +275,13 @@ def _directed(setting: Setting) -> Figure:
         "directed",
         figure,
     )
+
+
+def _thousands(cents: float) -> str:
+    """Thousands of dollars in four marks at most: 0.3, \u22128.3, 18, \u2212120."""
+    thousands = cents / 100_000
+    written = f"{thousands:.1f}" if abs(thousands) < 9.95 else f"{thousands:.0f}"
+    return written.replace("-0.0", "0.0").replace("-", "\u2212")
 
 
 def _stable(setting: Setting) -> Iterator[Figure]:
@@ -284,7 +297,7 @@ def _stable(setting: Setting) -> Iterator[Figure]:
     largest = sorted(found, key=lambda each: -abs(each["mean_cents"]))[:_MOST_PAIRS]
     shown = [each for each in found if each in largest]
     with style():
-        figure = drawing(0.215 * len(shown) + 0.6)
+        figure = drawing(0.215 * len(shown) + 0.6, setting.room)
         axes = figure.subplots()
         labels = [
             f"{setting.looks[each['entrant']].label} \u2192 {setting.looks[each['rival']].label}"
@@ -303,7 +316,7 @@ def _stable(setting: Setting) -> Iterator[Figure]:
             axes.scatter(
                 own, [row] * len(own), s=7, facecolor=PAPER, edgecolor=INK, lw=0.6, zorder=4
             )
-        money_axis(axes)
+        money_axis(axes, ticks=setting.ticks + 1)
     left_out = f" The {len(shown)} largest of {len(found)}." if len(shown) < len(found) else ""
     yield finished(
         "stable_pairs",
@@ -321,7 +334,7 @@ def _salvage(setting: Setting) -> Iterator[Figure]:
     if not found:
         return
     with style():
-        figure = drawing(0.28 * len(found) + 0.6)
+        figure = drawing(0.28 * len(found) + 0.6, setting.room)
         axes = figure.subplots()
         rows(axes, [setting.looks[each["candidate"]].label for each in found])
         zero_line(axes)
@@ -335,7 +348,7 @@ def _salvage(setting: Setting) -> Iterator[Figure]:
             if each["official_rank"] != each["cash_only_rank"]:
                 rank += f" \u2192 {each['cash_only_rank']}"
             axes.text(1.015, row, rank, transform=axes.get_yaxis_transform(), va="center")
-        money_axis(axes)
+        money_axis(axes, ticks=setting.ticks)
         axes.set_xlabel("Mean Score")
     yield finished(
         "salvage",

@@ -10,15 +10,27 @@ import polars as pl
 from campaigns.analysis.evidence import Evidence
 from campaigns.analysis.study import GroupStudy, Study
 from campaigns.analysis.tables import Table
+from campaigns.report.drawing import NARROW, WIDE, Room
 from campaigns.report.palette import Look, looks
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A study with its tables by name."""
+    """A study with its tables by name, and the room that a figure has."""
 
     study: Study
     tables: Mapping[str, Table]
+    room: Room = WIDE
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the figure is for a narrow page."""
+        return self.room is NARROW
+
+    @property
+    def ticks(self) -> int:
+        """How many amounts stand below a figure at most."""
+        return 3 if self.is_narrow else 6
 
     def table(self, name: str) -> pl.DataFrame:
         """The frame of a table."""

@@ -45,6 +45,7 @@ def report_page(
                         "caption": figure.caption,
                         # Drawn here from numbers and escaped labels.
                         "svg": Markup(themed(figure)),
+                        "narrow_svg": Markup(themed(figure, narrow=True)),
                         "table": by_name[figure.table],
                     }
                     for figure in own

@@ -41,7 +41,16 @@ def test_nothing_is_asked_for_and_nothing_complained_of(
     browser: Browser, page: Path, width: int
 ) -> None:
     with shown(browser, page.as_uri(), width) as found:
-        assert found.page.locator("figure svg").count() == 11
+        shown_svgs = "wide" if width > 640 else "narrow"
+        for room in ("wide", "narrow"):
+            drawn = found.page.locator(f"figure .{room} svg")
+            assert drawn.count() == 11
+            assert drawn.first.is_visible() == (room == shown_svgs)
+        # A figure is as wide as its place: none is scrolled sideways.
+        assert found.page.evaluate(
+            "[...document.querySelectorAll('figure svg')].every("
+            "(svg) => svg.getBoundingClientRect().right <= innerWidth)"
+        )
         # The page itself never scrolls sideways, whatever its figures do.
         assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         for url in found.asked:
@@ -104,10 +113,16 @@ def test_contents_lead_to_figures(browser: Browser, page: Path) -> None:
 
 
 def test_on_paper_there_are_only_figures_and_text(browser: Browser, page: Path) -> None:
-    with shown(browser, page.as_uri(), colours="dark") as found:
+    with shown(browser, page.as_uri(), 718, colours="dark") as found:
         found.page.emulate_media(media="print")
         assert not found.page.locator("nav.contents").is_visible()
         assert not found.page.locator("#theme").is_visible()
-        assert found.page.locator("#directed svg").is_visible()
+        assert found.page.locator("#directed .wide svg").is_visible()
+        assert not found.page.locator("#directed .narrow svg").is_visible()
+        # Nothing is cut off at the edge of the sheet.
+        assert found.page.evaluate(
+            "[...document.querySelectorAll('figure, .card, h1, h2')].every("
+            "(each) => each.getBoundingClientRect().left >= 0)"
+        )
         background = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == "rgb(255, 255, 255)"

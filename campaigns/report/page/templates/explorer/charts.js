@@ -25,8 +25,8 @@
 
   const short = (cents) => {
     const value = cents / 100, size = Math.abs(value);
-    const [by, unit] = size >= 1e6 ? [1e6, "M"] : size >= 1e3 ? [1e3, "k"] : [1, ""];
-    return `${value < 0 ? "−" : ""}$${Number((size / by).toFixed(2))}${unit}`;
+    const [by, unit, digits] = size >= 1e6 ? [1e6, "M", 2] : size >= 1e4 ? [1e3, "k", 1] : [1, "", 0];
+    return `${value < 0 && Number(size.toFixed(0)) ? "−" : ""}$${Number((size / by).toFixed(digits)).toLocaleString("en-US")}${unit}`;
   };
 
   function cashChart(place, view, jump) {
@@ -66,13 +66,14 @@
     place.replaceChildren(made);
   }
 
-  // From the least to the most, with some room; down to zero where that is not far.
+  // From the least to the most, with some room; down to zero where that is not far, and never so
+  // close that neighbouring amounts on the axis read the same.
   function shownRange(values) {
     let low = Infinity, high = -Infinity;
     for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
     if (!values.length) return [0, 1];
     if (low > 0 && low < high / 2) low = 0;
-    const room = Math.max(100, (high - low) * .06);
+    const room = Math.max(100, (high - low) * .06, Math.abs(high) * .01);
     return [low && low - room, high + room];
   }
 

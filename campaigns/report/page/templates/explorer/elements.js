@@ -23,22 +23,23 @@
     return made;
   }
 
+  const LONG_CELL = 48;
   const words = (name) => name.replaceAll("_", " ");
   const count = (value) => value.toLocaleString("en-US");
   const dollars = (cents, digits = 2) => (cents / 100).toLocaleString("en-US",
     { style: "currency", currency: "USD", minimumFractionDigits: digits, maximumFractionDigits: digits });
   const swatch = (colour) => make("span", { class: "swatch", style: `background:${colour}` });
 
-  function table(headings, rows, caption) {
+  // The first column names the rows; `isNumber` says which of the others are aligned as numbers.
+  function table(headings, rows, isNumber = (place) => place > 0) {
     const made = make("table");
-    if (caption) made.append(make("caption", { text: caption }));
     const head = made.createTHead().insertRow();
-    headings.forEach((heading, place) => head.append(make("th", { text: heading, scope: "col", class: place ? "number" : "" })));
+    headings.forEach((heading, place) => head.append(make("th", { text: heading, scope: "col", class: isNumber(place) ? "number" : "" })));
     const body = made.createTBody();
     for (const cells of rows) {
       const row = body.insertRow();
       cells.forEach((cell, place) => {
-        const made = make(place ? "td" : "th", { class: place ? "number" : "" });
+        const made = make(place ? "td" : "th", { class: isNumber(place) ? "number" : String(cell).length > LONG_CELL ? "long" : "" });
         if (!place) made.scope = "row";
         made.append(cell);
         row.append(made);

@@ -82,15 +82,25 @@
     if (step.tool === "query_company" && typeof given?.sql === "string") line.append(make("pre", { class: "sql", text: given.sql }));
     else if (step.arguments && step.arguments !== "{}") line.append(make("code", { text: given ? shownArguments(given) : step.arguments }));
     if (step.refused) line.append(make("span", { class: "badge odd", text: "refused" }));
+    else line.append(...staged(parsed(step.text)));
     line.append(make("details", {}, make("summary", { text: step.left_out ? "result, cut" : "result" }), result(step),
       ...(step.left_out ? [make("span", { class: "left", text: `… ${count(step.left_out)} characters more; ceo-arena show has them` })] : [])));
     return line;
   }
 
-  function shownArguments(given) {
-    return Object.entries(given).map(([name, value]) => /_cents$/.test(name) && Number.isInteger(value)
-      ? `${words(name.slice(0, -6))} ${dollars(value)}` : `${words(name)} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  // What a change of the draft amounts to, and what it would cost at once.
+  function staged(answer) {
+    if (!Array.isArray(answer?.effect)) return [];
+    const changes = answer.effect.filter((each) => each.from !== each.to)
+      .map((each) => `${named(each.field)} ${shownValue(each.field, each.from)} → ${shownValue(each.field, each.to)}`);
+    if (answer.quote?.charge_cents) changes.push(`costs ${dollars(answer.quote.charge_cents)}, effective on day ${answer.quote.effective_day}`);
+    return [make("div", { class: "effect", text: changes.length ? changes.join(" · ") : "as it stood" })];
   }
+
+  const named = (name) => words(name.replace(/_cents$/, "")).replaceAll(".", " ");
+  const shownValue = (name, value) => name.endsWith("_cents") && Number.isInteger(value) ? dollars(value)
+    : value === null ? "none" : typeof value === "string" ? value : JSON.stringify(value);
+  const shownArguments = (given) => Object.entries(given).map(([name, value]) => `${named(name)} ${shownValue(name, value)}`).join(", ");
 
   function parsed(value) {
     try {
@@ -103,7 +113,8 @@
     const found = parsed(step.text);
     if (!found || !Array.isArray(found.columns) || !Array.isArray(found.rows) || !found.rows.every(Array.isArray))
       return make("pre", { text: found ? JSON.stringify(found, null, 1) : step.text });
-    return make("div", { class: "scroll" }, table(found.columns.map(String), found.rows.map((row) => row.map((cell) => cell === null ? "–" : String(cell)))));
+    const isNumber = (place) => found.rows.every((row) => row[place] === null || typeof row[place] === "number");
+    return make("div", { class: "scroll" }, table(found.columns.map(String), found.rows.map((row) => row.map((cell) => cell === null ? "–" : String(cell))), isNumber));
   }
 
   function decided(window) {
@@ -116,13 +127,13 @@
   }
 
   function decisionLines(decision) {
-    const money = (name, value) => name.endsWith("_cents") ? `${words(name.slice(0, -6))} ${dollars(value)}` : `${words(name)} ${value}`;
     return Object.entries(decision).flatMap(([name, value]) => {
-      if (name === "products") return Object.entries(value).map(([product, own]) => [product, Object.entries(own).map(([field, each]) => money(field, each)).join(", ")]);
+      if (name === "products") return Object.entries(value).map(([product, own]) => [product, shownArguments(own)]);
       if (name === "marketing") return Object.entries(value).map(([segment, own]) => [`marketing, ${segment}`, Object.entries(own).map(([channel, each]) => `${channel} ${dollars(each)}`).join(", ")]);
       if (name === "bids") return Object.entries(value).map(([tender, each]) => [`bid on ${tender}`, dollars(each)]);
+      if (Array.isArray(value)) return value.map((each) => [words(name), shownArguments(each)]);
       if (typeof value === "object") return [[words(name), shownArguments(value)]];
-      return [[words(name.replace(/_cents$/, "")), name.endsWith("_cents") ? dollars(value) : String(value)]];
+      return [[named(name), shownValue(name, value)]];
     });
   }
 

@@ -42,7 +42,7 @@
 
   function matrix() {
     const place = at("matrix");
-    const shown = state.matrix.map((run) => [run.run, run.state, run.windows, run.run === chosen, Object.keys(run.exits).length]);
+    const shown = state.matrix.map((run) => [run.run, run.state, run.windows, run.run === chosen, run.exits, run.barrier.map((seat) => seat.status)]);
     if (unchanged(place, shown)) return;
     const focused = document.activeElement?.dataset?.run;
     const rows = new Map();
@@ -54,12 +54,13 @@
     const cell = (run) => {
       const exits = Object.keys(run.exits).length;
       const made = make("button", { type: "button", class: `run ${run.state}`, "data-run": run.run, "aria-pressed": String(run.run === chosen), title: run.reason || run.run, onclick: () => choose(run.run) },
-        run.lineup, make("small", { text: `${run.state}, ${run.windows}/${windows}${exits ? `, ${exits} left` : ""}` }),
+        run.lineup, make("small", { text: `${run.state}, ${run.windows}/${windows}${exits ? `, ${exits} left` : ""}` }), pips(run),
         make("span", { class: "done", style: `width:${100 * run.windows / windows}%` }));
       made.setAttribute("data-run", run.run);
       return made;
     };
     const grid = make("div", { class: "matrix" });
+    grid.style.setProperty("--columns", Math.max(...[...rows.values()].map((runs) => runs.length)));
     for (const [name, runs] of rows) grid.append(make("span", { text: name }), make("div", {}, ...runs.map(cell)));
     place.replaceChildren(grid);
     if (focused) place.querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();
@@ -67,24 +68,57 @@
       .map(([name, value]) => make("li", {}, make("span", { class: `key ${name}` }), `${name} ${value}`)));
   }
 
-  function waits() {
-    const place = at("waits");
-    const held = state.answers.filter((each) => each.waits_for !== "slot");
-    const slots = state.answers.length - held.length;
-    if (unchanged(place, [held, slots])) return;
-    const rows = held.map((each) => [each.subject, each.waits_for, each.reason]);
-    if (slots) rows.push([`${slots} runs`, "slot", "earlier ones go first"]);
-    place.replaceChildren(table(["what", "waits for", "because"], rows));
+  // What stands still until somebody acts, and how many runs go on by themselves.
+  // One mark a company at the barrier: filled when its window has closed.
+  function pips(run) {
+    if (run.state !== "running" || !run.barrier.length) return null;
+    const closed = run.barrier.filter((seat) => seat.status !== "open").length;
+    return make("span", { class: "pips", title: `${closed} of ${run.barrier.length} windows closed` }, ...run.barrier.map((seat) => {
+      const [, kind] = MARKS[seat.status] ?? ["?", "bad"];
+      return make("i", { class: kind === "sealed" || kind === "open" ? "" : kind, style: `--own:${look(seat.candidate).colour}`, "data-open": String(seat.status === "open") });
+    }));
   }
+
+  const BY_THEMSELVES = { provider: "for replies of their models", seal: "for their last companies", settlement: "for their settlement",
+    "back-off": "for the end of a back-off", slot: "for a slot", runs: "for other runs" };
+
+  function needs() {
+    const place = at("needs");
+    const runs = state.answers.filter((each) => each.subject.startsWith("run ") && each.waits_for in BY_THEMSELVES);
+    const stuck = state.answers.filter((each) => each.waits_for === "person" || each.waits_for === "command");
+    const counts = Object.entries(BY_THEMSELVES).map(([kind, told]) => [runs.filter((each) => each.waits_for === kind).length, told]).filter(([number]) => number);
+    if (unchanged(place, [stuck, counts])) return;
+    const many = stuck.slice(0, MOST_ROWS), more = stuck.length - many.length;
+    place.replaceChildren(
+      stuck.length ? table(["what", "waits for", "because"], many.map((each) => [each.subject, each.waits_for, each.reason]), () => false) : make("p", { class: "none", text: "Nothing." }),
+      ...(more ? [make("p", { class: "caption", text: `and ${count(more)} more` })] : []),
+      ...(counts.length ? [make("p", { class: "caption", text: `Runs that wait by themselves: ${counts.map(([number, told]) => `${number} ${told}`).join(", ")}.` })] : []));
+  }
+
+  // The windows that hold their barriers the longest, of all runs.
+  const MOST_ROWS = 12;
+
+  function stragglers() {
+    const open = state.matrix.filter((run) => run.state === "running")
+      .flatMap((run) => run.barrier.filter((seat) => seat.status === "open").map((seat) => ({ run, seat })));
+    open.sort((one, other) => other.seat.open_seconds - one.seat.open_seconds);
+    at("open-windows").textContent = `${count(open.length)} open windows, the longest first`;
+    if (!open.length) { at("slow").replaceChildren(make("p", { class: "none", text: "No window of a model is open." })); return; }
+    const focused = at("slow").contains(document.activeElement) ? document.activeElement.hash : null;
+    at("slow").replaceChildren(table(["company", "run", "doing", "open for"], open.slice(0, MOST_ROWS).map(({ run, seat }) => [
+      candidate(seat.candidate), make("a", { href: `#${encodeURIComponent(run.run)}`, text: run.run }), doing(seat), duration(seat.open_seconds)]), (column) => column === 3));
+    if (focused) [...at("slow").querySelectorAll("a")].find((link) => link.hash === focused)?.focus();
+  }
+
+  const candidate = (name) => make("span", {}, swatch(look(name).colour), look(name).label);
+  const doing = (seat) => seat.attempt ? `attempt ${seat.attempt + 1}: ${seat.doing}` : seat.doing;
 
   function barrier(run) {
     const place = at("barrier");
-    if (!run.barrier.length) { place.replaceChildren(); delete place.dataset.shown; return; }
-    const rows = run.barrier.map((seat) => [
-      make("span", {}, swatch(look(seat.candidate).colour), look(seat.candidate).label),
-      words(seat.status), seat.status === "open" ? seat.doing : "closed", duration(seat.open_seconds)]);
+    if (!run.barrier.length) { place.replaceChildren(); return; }
+    const rows = run.barrier.map((seat) => [candidate(seat.candidate), words(seat.status), seat.status === "open" ? doing(seat) : "", duration(seat.open_seconds)]);
     place.replaceChildren(make("h3", { text: `At the barrier of day ${run.windows * state.window_days}` }),
-      make("div", { class: "scroll" }, table(["company", "window", "doing", "open for"], rows)));
+      make("div", { class: "scroll" }, table(["company", "window", "doing", "open for"], rows, (column) => column === 3)));
   }
 
   async function cash() {
@@ -141,7 +175,7 @@
       state = await ask("state.json");
       if (!state.matrix.some((run) => run.run === chosen))
         chosen = (state.matrix.find((run) => run.run === decodeURIComponent(location.hash.slice(1))) ?? state.matrix.find((run) => run.state === "running") ?? state.matrix[0]).run;
-      tiles(); matrix(); waits();
+      tiles(); matrix(); needs(); stragglers();
       await cash();
       if (looks++ % HISTORY_EVERY === 0) await told();
       answeredAt = Date.now();
@@ -152,5 +186,9 @@
     setTimeout(lookAgain, SECONDS * 1000);
   }
 
+  addEventListener("hashchange", () => {
+    const run = decodeURIComponent(location.hash.slice(1));
+    if (state?.matrix.some((each) => each.run === run) && run !== chosen) choose(run);
+  });
   addEventListener("resize", () => { if (state && curve) chart(state.matrix.find((each) => each.run === chosen)); });
   lookAgain();
