@@ -15,9 +15,12 @@ from playwright.sync_api import Browser, expect
 
 from campaigns.definition import parse_definition
 from campaigns.plan import plan
-from orchestrator.store import DesiredState, open_store
+from orchestrator.lifecycle import RunState
+from orchestrator.owners import own_name
+from orchestrator.store import DesiredState, RunKey, open_store
 from tests.browser import needs_chromium, running_browser, shown
 from tests.chaos.harness import PATIENCE_SECONDS, Place, finished, place
+from tests.orchestrator.cli import rehearsed
 from tests.orchestrator.cli.played import (
     campaign_data,
     play_campaign,
@@ -39,9 +42,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(whole: Path, first: Path) -> Iterator[Browser]:
+def browser(whole: Path, first: Path, small: Path) -> Iterator[Browser]:
     # Its process runs no other event loop from here on, and what is needed of one is done.
-    assert {whole.name, first.name} == {"store"}
+    assert {whole.name, first.name, small.name} == {"store"}
     with running_browser() as running:
         yield running
 
@@ -54,6 +57,12 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = plan(parse_definition(data, "the campaign of a test")).runs
     play_campaign(folder / "store", data, {run.run_id for run in runs[1:]})
     return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a campaign of models, one run of which stands in the middle of a window."""
+    return rehearsed.make_store(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture
@@ -124,6 +133,38 @@ def test_it_follows_a_campaign_that_rests_and_goes_on(begun: Place, browser: Bro
         expect(matrix.locator(".completed")).to_have_count(8)
         assert all(url.startswith((address, "data:")) for url in found.asked)
         assert found.said == []
+
+
+@needs_chromium
+def test_who_holds_a_barrier_and_what_waits_for_somebody(
+    tmp_path: Path, small: Path, browser: Browser
+) -> None:
+    shutil.copytree(small, tmp_path / "store")
+    with place(tmp_path) as trial, open_store(trial.location) as store:
+        run = store.run(RunKey(rehearsed.NAME, rehearsed.OPEN))
+        lease = run.acquire(own_name(), 600)
+        for status in (RunState.QUEUED, RunState.RUNNING):
+            run.set_status(lease, status, "")
+        with served(trial) as address, shown(browser, address) as found:
+            slow, needs = found.page.locator("#slow"), found.page.locator("#needs")
+            expect(found.page.locator("#open-windows")).to_contain_text(
+                "1 open window,", timeout=PATIENCE
+            )
+            expect(slow).to_contain_text("running the calls of a reply")
+            expect(needs).to_contain_text("nobody carries it out")
+            expect(needs).to_contain_text("1 for replies of their models")
+            pips = found.page.locator(".pips i")
+            expect(pips).to_have_count(2)
+            expect(pips.first).to_have_attribute("data-open", "true")
+            expect(found.page.locator("#barrier")).to_contain_text("provider error")
+            found.page.locator("#matrix button").first.click()
+            expect(found.page.locator("#about-run")).to_contain_text(rehearsed.PLAYED)
+            slow.get_by_role("link", name=rehearsed.OPEN).click()
+            expect(found.page.locator("#about-run")).to_contain_text(rehearsed.OPEN)
+            # What every run becomes is no failure and no rest.
+            expect(found.page.locator("#history")).to_contain_text("None.")
+            assert found.said == []
+        run.release(lease)
 
 
 @needs_chromium

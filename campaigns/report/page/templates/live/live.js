@@ -102,7 +102,7 @@
     const open = state.matrix.filter((run) => run.state === "running")
       .flatMap((run) => run.barrier.filter((seat) => seat.status === "open").map((seat) => ({ run, seat })));
     open.sort((one, other) => other.seat.open_seconds - one.seat.open_seconds);
-    at("open-windows").textContent = `${count(open.length)} open windows, the longest first`;
+    at("open-windows").textContent = `${count(open.length)} open ${open.length === 1 ? "window" : "windows"}, the longest first`;
     if (!open.length) { at("slow").replaceChildren(make("p", { class: "none", text: "No window of a model is open." })); return; }
     const focused = at("slow").contains(document.activeElement) ? document.activeElement.hash : null;
     at("slow").replaceChildren(table(["company", "run", "doing", "open for"], open.slice(0, MOST_ROWS).map(({ run, seat }) => [
