@@ -4,7 +4,12 @@ Everything below `ArenaError` is an expected failure: the command line prints it
 with its exit code, without a traceback. Anything else that escapes is a defect of this program.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+RESTORE: Final = "Restore the database from a backup."
+GO_ON: Final = "Resume the campaign: it goes on from what is stored."
+DEFECT: Final = "Keep everything as it is, and report this: it is a defect of this program."
+"""What to do about it, where several errors say the same."""
 
 
 class ArenaError(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 from campaigns.plan import PlannedRun
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.events import Closed, Halted, WaitBegan, decode_event
-from orchestrator.store import AttemptStore, Latest, RunStore, SessionReader
+from orchestrator.store import AttemptStore, Latest, RunStore, SessionReader, StoredAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,8 @@ class SeatAtWork:
     """A company at the window where its run stands.
 
     `status` is open, or that with which its present attempt ended. `doing` says what an open one is
-    at, or why it ended; `until` is the end of a back-off. `open_seconds` counts from the opening of
+    at, or why it ended; `until` is the end of a back-off, or of the wait before a fresh attempt.
+    `open_seconds` counts from the opening of
     the present attempt, `seconds` from the last thing that happened in it.
     """
 
@@ -55,15 +56,30 @@ def barrier(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWor
     """The companies with a model at a world version, by seat; those that have not begun are not
     there.
     """
-    present = {fresh.key.seat: fresh.key.attempt for fresh in AttemptStore(run).fresh(version)}
     found: dict[int, SeatAtWork] = {}
     for latest in SessionReader(run).latest(version):
         seat = latest.key.seat
         found[seat] = _at_work(latest, planned.lineup[seat - 1])
-    for seat, attempt in present.items():
-        if seat in found and found[seat].attempt < attempt:
-            found[seat] = _scheduled(found[seat], attempt)
+    for fresh in AttemptStore(run).not_begun(version):
+        found[fresh.key.seat] = _scheduled(found[fresh.key.seat], fresh)
     return tuple(found[seat] for seat in sorted(found))
+
+
+def early(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWork, ...]:
+    """The companies of a run in the queue whose fresh attempts wait for their time, by seat."""
+    not_begun = AttemptStore(run).not_begun(version)
+    waiting = {fresh.key.seat for fresh in not_begun if fresh.due_in_seconds > 0}
+    if not waiting:
+        return ()
+    return tuple(seat for seat in barrier(run, planned, version) if seat.seat in waiting)
+
+
+def due_in_seconds(run: RunStore, version: int) -> float:
+    """How long a run that rests at a world version has to wait before the first of its fresh
+    attempts begins; 0 where there is none.
+    """
+    waiting = [fresh.due_in_seconds for fresh in AttemptStore(run).not_begun(version)]
+    return min(waiting, default=0.0)
 
 
 def _at_work(latest: Latest, candidate: str) -> SeatAtWork:
@@ -89,14 +105,16 @@ def _at_work(latest: Latest, candidate: str) -> SeatAtWork:
     )
 
 
-def _scheduled(before: SeatAtWork, attempt: int) -> SeatAtWork:
+def _scheduled(before: SeatAtWork, fresh: StoredAttempt) -> SeatAtWork:
+    attempt, until = fresh.key.attempt, fresh.due_at if fresh.due_in_seconds > 0 else None
+    when = "" if until is None else f" until {until:%Y-%m-%d %H:%M:%S} UTC"
     return SeatAtWork(
         seat=before.seat,
         candidate=before.candidate,
         attempt=attempt,
         status=CompanyWindowStatus.OPEN,
-        doing=f"waiting for its fresh attempt {attempt}, after {before.status}",
-        until=None,
+        doing=f"waiting{when} for its fresh attempt {attempt}, after {before.status}",
+        until=until,
         open_seconds=before.seconds,
         seconds=before.seconds,
     )

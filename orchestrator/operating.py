@@ -78,7 +78,7 @@ class Which:
 @dataclass(frozen=True, slots=True)
 class Retried:
     """What a retry finds, or did: `eligible` says whether a fresh attempt may follow or follows,
-    `reason` why, `attempt` its index.
+    `reason` why, `attempt` its index, or that of one which was granted before and has not begun.
     """
 
     target: Target
@@ -314,12 +314,13 @@ def _row(target: Target, candidate: str, found: Considered) -> Retried:
     fresh = isinstance(verdict, FreshAttempt)
     failure = found.standing.failure
     reason = verdict.reason if failure is None or not fresh else failure.reason
+    granted = found.key.attempt if found.key.attempt and not found.bodies else None
     return Retried(
         target,
         candidate,
         found.standing.status,
         eligible=fresh,
-        attempt=verdict.number if isinstance(verdict, FreshAttempt) else None,
+        attempt=verdict.number if isinstance(verdict, FreshAttempt) else granted,
         reason=reason,
     )
 

@@ -12,7 +12,7 @@ from engine.records import DayRecord
 from engine.scenario import Scenario
 from engine.score import salvage_cents, score_cents
 from engine.state import WorldState
-from manifests.errors import IntegrityError
+from manifests.errors import DEFECT, IntegrityError
 
 
 @dataclass(slots=True)
@@ -85,6 +85,7 @@ def company_outcomes(
             raise IntegrityError(
                 f"The accounts of company-{outcome.seat} in run {planned.run_id} do not close: "
                 f"{outcome.cash_gap_cents} cents of cash and {outcome.score_gap_cents} cents of "
-                "Score are unexplained."
+                "Score are unexplained.",
+                DEFECT,
             )
     return outcomes

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from campaigns.plan import PlannedRun
 from engine.scenario import Scenario
-from orchestrator.barriers import SeatAtWork, barrier
+from orchestrator.barriers import SeatAtWork, barrier, early
 from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import has_ended, shown
@@ -37,7 +37,8 @@ class RunProgress:
     """One run; `state` is that of its record or of the hold on it, or `INTERRUPTED`. `owner` is who
     plays it now, `took` how many seconds each of its last windows took, the latest first.
 
-    `barrier` has the companies with a model at the window where a run stands that is being played.
+    `barrier` has the companies with a model at the window where a run stands that is being played,
+    and those whose fresh attempts one waits for that is in the queue.
     """
 
     planned: PlannedRun
@@ -218,7 +219,9 @@ class ProgressReader:
         run = self._store.run(RunKey(self.campaign, planned.run_id))
         status = run.status()
         at_work: tuple[SeatAtWork, ...] = ()
-        if status.status is RunState.RUNNING and holder_of(status.lease) is not None:
+        if status.status is RunState.QUEUED:
+            at_work = early(run, planned, status.world_version)
+        elif status.status is RunState.RUNNING and holder_of(status.lease) is not None:
             at_work = barrier(run, planned, status.world_version)
         took = tuple(run.window_seconds(_LAST_WINDOWS))
         progress = _run_progress(planned, status, hold, took, at_work)

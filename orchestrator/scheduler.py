@@ -1,9 +1,9 @@
 """Which runs start now: a pure function of how the campaign stands (runtime.md section 5).
 
 Runs go in the order of their seed in the campaign's seed list, then of their lineup; a later seed
-fills the slots that no eligible earlier run wants. A run that waits for a person, for the runs it
-depends on, or for the winner of a search, holds no slot. The answer depends on nothing else, so
-that a restart gives the same order.
+fills the slots that no eligible earlier run wants. A run that waits for a person, for the time of
+its fresh attempt, for the runs it depends on, or for the winner of a search, holds no slot. The
+answer depends on nothing else, so that a restart gives the same order.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,11 +20,14 @@ WAITING_FOR_A_SLOT: Final = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run as the scheduler sees it; a person holds one that is `held`."""
+    """A run as the scheduler sees it; a person holds one that is `held`, and one that is `early` is
+    due later.
+    """
 
     planned: PlannedRun
     state: RunState
     held: bool = False
+    early: bool = False
 
     @property
     def run_id(self) -> str:
@@ -43,6 +46,7 @@ def runs_to_start(runs: Sequence[RunView], active: Collection[str], limit: int) 
         if run.run_id not in active
         and run.state in WAITING_FOR_A_SLOT
         and not run.held
+        and not run.early
         and SEARCH_WINNER not in run.planned.lineup
         and completed.issuperset(run.planned.depends_on)
     ]

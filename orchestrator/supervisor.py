@@ -14,6 +14,9 @@ such as a key that is refused, waits for that person.
         spent, or the files at the start of the
         window cannot be proven                      -> a person after a provider error,
                                                         else nothing
+
+A fresh attempt that no person asks for waits before it begins, longer from one to the next: what
+ails a service is seldom over in a moment, and three attempts in a row would find it as it was.
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,9 @@ from orchestrator.lifecycle import CompanyWindowStatus
 
 FRESH_ATTEMPTS: Final = 3
 """How many fresh attempts one company-window may have."""
+
+WAITS_SECONDS: Final = (10.0, 60.0, 300.0)
+"""How long each fresh attempt waits that the supervisor grants; that of a person does not."""
 
 FAILED: Final = (
     CompanyWindowStatus.TIMEOUT,
@@ -67,10 +73,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class FreshAttempt:
-    """Begin the company-window anew, with this index."""
+    """Begin the company-window anew, with this index, after so many seconds."""
 
     number: int
     reason: str
+    wait_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,11 @@ def supervise(window: Standing, policy: RecoveryPolicy, *, by_person: bool) -> V
             return _after_failure(window, policy, by_person=by_person)
 
 
+def wait_seconds(number: int, *, by_person: bool) -> float:
+    """How long a fresh attempt waits before it begins, from when it was granted."""
+    return 0.0 if by_person else WAITS_SECONDS[number - 1]
+
+
 def _after_failure(window: Standing, policy: RecoveryPolicy, *, by_person: bool) -> Verdict:
     failure = window.failure
     assert failure is not None, "a failed window has a failure"
@@ -118,7 +130,9 @@ def _after_failure(window: Standing, policy: RecoveryPolicy, *, by_person: bool)
     obstacle = _obstacle(window, policy)
     if not obstacle:
         asked = "a person asks for it after" if by_person else "after"
-        return FreshAttempt(window.fresh_attempts + 1, f"{asked} {failure.status}")
+        number = window.fresh_attempts + 1
+        wait = wait_seconds(number, by_person=by_person)
+        return FreshAttempt(number, f"{asked} {failure.status}", wait)
     if failure.status is CompanyWindowStatus.PROVIDER_ERROR:
         return WaitForPerson(obstacle)
     return NoAttempt(obstacle)

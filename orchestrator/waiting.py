@@ -120,6 +120,8 @@ def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFo
         return "person", _because(f"the campaign is {progress.desired}", progress.reason)
     if progress.owner is None:
         return "command", "nobody carries the campaign out"
+    if run.barrier:
+        return "back-off", "; ".join(_told(seat) for seat in run.stragglers)
     missing = list(_missing(progress, run))
     if missing:
         return "runs", f"{len(missing)} runs on which it depends are not completed"

@@ -341,7 +341,8 @@ class World:
             if latest.state != commit.state:
                 raise IntegrityError(
                     f"The {self._run.key} has another world at version {latest.version} than the "
-                    "one that was settled."
+                    "one that was settled.",
+                    "Replay the run, and go on with the package that its manifest binds.",
                 ) from None
 
 

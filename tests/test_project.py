@@ -1,5 +1,6 @@
 """The checks of the project itself: lint, format, types, import contract, lock file."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -171,3 +172,17 @@ def test_build_backend_is_locked() -> None:
         re.split(r"[^A-Za-z0-9._-]", line)[0] for line in project()["build-system"]["requires"]
     }
     assert names <= locked().keys()
+
+
+def test_whatever_contradicts_itself_has_a_remedy() -> None:
+    """Who reads that recorded data differ is told what to do about it."""
+    bare = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in sorted((ROOT / "orchestrator").rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "IntegrityError"
+        and len(call.args) < 2
+    ]
+    assert bare == []

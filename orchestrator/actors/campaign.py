@@ -6,6 +6,7 @@ can pause and resume without Ray. It knows nothing that the store lacks, except 
 """
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from campaigns.plan import resolve
 from manifests.errors import ArenaError, IntegrityError
 from orchestrator.actors.host import RunEnd
 from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
+from orchestrator.barriers import due_in_seconds
 from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.causes import cause_of
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
@@ -25,7 +27,7 @@ from orchestrator.scheduler import (
     runs_to_resolve,
     runs_to_start,
 )
-from orchestrator.store import DesiredState, RunKey, RunStore, open_store
+from orchestrator.store import DesiredState, RunKey, RunStatus, RunStore, open_store
 from orchestrator.suspicion import Standing, Suspicion
 from orchestrator.tenure import Tenure, queue_again, tenure_of_run
 from orchestrator.webhook import Rest, Webhook
@@ -73,6 +75,7 @@ class CampaignScheduler:
         self._suspicion = Suspicion()
         self._webhook = Webhook()
         self._views: dict[str, RunView] = {}
+        self._due: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[RunEnd]] = {}
         self._troubles: list[str] = []
         self._left = asyncio.Event()
@@ -113,6 +116,7 @@ class CampaignScheduler:
         for run in self._catalogue.planned(self._campaign)[1]:
             run_id = run.planned.run_id
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
+            await self._note_due(run_id, statuses[run_id])
         if requeue:
             await self._requeue()
         await self._hosts.start()
@@ -129,7 +133,7 @@ class CampaignScheduler:
             else:
                 self._resolve()
                 self._start()
-            if self._calls:
+            if self._calls or (self._due and not leaving and pausing is None):
                 await self._some_call_ended()
             elif pausing and not leaving and wish.desired is DesiredState.RUNNING:
                 # Resumed before all runs had come to rest.
@@ -157,10 +161,19 @@ class CampaignScheduler:
         if self._calls:
             await asyncio.wait(self._calls.values(), timeout=_ABANDON_SECONDS)
 
+    async def _note_due(self, run_id: str, status: RunStatus) -> None:
+        """Until when a run waits in the queue because its fresh attempts do."""
+        if status.status is RunState.QUEUED:
+            run = self._run(run_id)
+            left = await asyncio.to_thread(due_in_seconds, run, status.world_version)
+            if left > 0:
+                self._due[run_id] = time.monotonic() + left
+
     def _start(self) -> None:
-        ready = runs_to_start(
-            list(self._views.values()), self._calls.keys(), self._limits.max_active_runs
-        )
+        now = time.monotonic()
+        self._due = {run_id: due for run_id, due in self._due.items() if due > now}
+        views = [replace(view, early=run_id in self._due) for run_id, view in self._views.items()]
+        ready = runs_to_start(views, self._calls.keys(), self._limits.max_active_runs)
         for run_id in ready:
             self._calls[run_id] = asyncio.create_task(self._play(run_id))
 
@@ -222,6 +235,7 @@ class CampaignScheduler:
                 # A person may have let it go on before this was noticed.
                 status = self._run(run_id).status()
                 state = status.status
+                await self._note_due(run_id, status)
                 if state in WAITING_FOR_A_PERSON and not self._wished(run_id):
                     self._tell(run_id, state, status.reason, status.day)
             self._views[run_id] = replace(self._views[run_id], state=state)

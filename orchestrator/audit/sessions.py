@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 import msgspec
 
 from engine.decision import company_name
-from manifests.errors import IntegrityError
+from manifests.errors import RESTORE, IntegrityError
 from manifests.model import CampaignManifest
 from orchestrator.session.allowance import NOTHING, Use
 from orchestrator.session.events import (
@@ -167,7 +167,7 @@ def _decoded(body: bytes, place: str) -> Event:
     try:
         return decode_event(body)
     except msgspec.DecodeError as error:
-        raise IntegrityError(f"{place} has an event that cannot be read.") from error
+        raise IntegrityError(f"{place} has an event that cannot be read.", RESTORE) from error
 
 
 def _place(key: AttemptKey) -> str:

@@ -338,6 +338,7 @@ def _named_state(run_id: str, stored: StoredCheckpoint) -> msgspec.Struct:
     if encode_state(from_named(named, WorldState)) != stored.state:
         raise IntegrityError(
             f"The state of run {run_id} at world version {stored.version} cannot be exported: "
-            "it is not in the encoding of this version."
+            "it is not in the encoding of this version.",
+            "Export it with the version of this package that wrote it.",
         )
     return named

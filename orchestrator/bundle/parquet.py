@@ -13,6 +13,8 @@ from campaigns.records import Record
 from campaigns.records.frames import from_frame, to_frame
 from manifests.errors import IntegrityError
 
+DAMAGED: Final = "Get the bundle again from where it came: this copy is damaged."
+
 _Row = TypeVar("_Row", bound=Record)
 
 _MOST_ROWS: Final = 20_000_000
@@ -45,8 +47,8 @@ def read_frame(content: bytes, name: str) -> pl.DataFrame:
         if rows <= _MOST_ROWS:
             return pl.read_parquet(BytesIO(content))
     except PolarsError as error:
-        raise IntegrityError(f"{name} cannot be read as Parquet: {error}.") from error
-    raise IntegrityError(f"{name} has {rows:,} rows, which no such file has.")
+        raise IntegrityError(f"{name} cannot be read as Parquet: {error}.", DAMAGED) from error
+    raise IntegrityError(f"{name} has {rows:,} rows, which no such file has.", DAMAGED)
 
 
 def write_rows(table: type[_Row], rows: list[_Row]) -> bytes:
@@ -59,4 +61,6 @@ def read_rows(table: type[_Row], content: bytes, name: str) -> Iterator[_Row]:
     try:
         yield from from_frame(table, read_frame(content, name))
     except msgspec.ValidationError as error:
-        raise IntegrityError(f"{name} holds something else than it should: {error}.") from error
+        raise IntegrityError(
+            f"{name} holds something else than it should: {error}.", DAMAGED
+        ) from error

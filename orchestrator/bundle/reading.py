@@ -30,7 +30,7 @@ from manifests.rows import read_row
 from orchestrator.bound import bound_scenario
 from orchestrator.bundle import layout
 from orchestrator.bundle.named import from_named
-from orchestrator.bundle.parquet import read_rows
+from orchestrator.bundle.parquet import DAMAGED, read_rows
 from orchestrator.bundle.trajectories import BundledTrajectory
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import CompanyWindow, LeaseState, RunKey, RunStatus, StoredReceipt
@@ -169,7 +169,8 @@ class BundledRun:
         found = list(self.rows(RunRecord))
         if [row.run_id for row in found] != [self.planned.run_id]:
             raise IntegrityError(
-                f"{self._folder} does not have the one run that it is planned for."
+                f"{self._folder} does not have the one run that it is planned for.",
+                DAMAGED,
             )
         return found[0]
 

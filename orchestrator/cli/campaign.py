@@ -23,7 +23,7 @@ from orchestrator.cli.output import (
     notice,
     print_json,
 )
-from orchestrator.cli.steering import DayOption, resumed_below
+from orchestrator.cli.steering import DayOption, resume_below
 
 if TYPE_CHECKING:
     from orchestrator.progress import CampaignProgress
@@ -119,9 +119,7 @@ def resume(
     with open_store(store) as opened:
         name = chosen_campaign(opened, name)
         if run is not None or seat is not None or day is not None:
-            done = resumed_below(opened, name, (run, day, seat), reason)
-            if as_json:
-                print_json(done)
+            resume_below(opened, name, (run, day, seat), reason, as_json)
             return
         progress = ProgressReader(opened, name).read()
         if not progress.finished:

@@ -4,7 +4,7 @@ They talk to the store; whoever carries the campaign out reacts to what is there
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -24,9 +24,13 @@ from orchestrator.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from orchestrator.operating import Done, Retried
     from orchestrator.store import Store
 
 app = typer.Typer()
+
+NOT_ELIGIBLE: Final = 1
+"""The exit code of a retry of something that may not be retried."""
 
 DayOption = Annotated[
     int | None,
@@ -76,10 +80,7 @@ def _resting(desired: Literal["paused", "stopped"]) -> Callable[..., None]:
         with open_store(store) as opened:
             operator = Operator(opened, chosen_campaign(opened, name))
             done = operator.rest(operator.target(run, day, seat), DesiredState(desired), reason)
-        if as_json:
-            print_json(done.to_json())
-        else:
-            notice(done.said)
+        _tell(done, as_json)
 
     return command
 
@@ -112,6 +113,9 @@ def retry(
     answers for what had to be put right, such as a key. Runs go back to the
     queue when none of their windows waits for a person any more.
 
+    Ends with 1 when a run is named and no window of it gets one, or has got
+    one that is still to begin.
+
     JSON: campaign, dry_run, windows: each with run, world_version, seat,
     candidate, status, eligible, attempt, reason.
     """
@@ -127,7 +131,14 @@ def retry(
     if as_json:
         windows = [row.to_json() for row in rows]
         print_json({"campaign": campaign, "dry_run": dry_run, "windows": windows})
-        return
+    else:
+        _show_retried(rows, dry_run)
+    if run is not None and all(row.attempt is None for row in rows):
+        notice(f"Nothing that was named of run {run} may have a fresh attempt.")
+        raise typer.Exit(NOT_ELIGIBLE)
+
+
+def _show_retried(rows: "list[Retried]", dry_run: bool) -> None:
     eligible = sum(row.eligible for row in rows)
     what = "may have" if dry_run else "got"
     _table(
@@ -229,16 +240,25 @@ def failures(
     )
 
 
-def resumed_below(
-    store: "Store", campaign: str, place: tuple[str | None, int | None, int | None], reason: str
-) -> dict[str, Any]:
-    """Resume a run or a company-window; what came of it as plain JSON, which is said, too."""
+def resume_below(
+    store: "Store",
+    campaign: str,
+    place: tuple[str | None, int | None, int | None],
+    reason: str,
+    as_json: bool,
+) -> None:
+    """Resume a run or a company-window, and tell what came of it."""
     from orchestrator.operating import Operator
 
     operator = Operator(store, campaign)
-    done = operator.resume(operator.target(*place), reason)
-    notice(done.said)
-    return done.to_json()
+    _tell(operator.resume(operator.target(*place), reason), as_json)
+
+
+def _tell(done: "Done", as_json: bool) -> None:
+    if as_json:
+        print_json(done.to_json())
+    else:
+        notice(done.said)
 
 
 def _table(title: str, headings: list[str], rows: list[tuple[object, ...]]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from engine.records import CompanyDay
 from engine.scenario import Scenario
-from manifests.errors import IntegrityError, StoreError
+from manifests.errors import DEFECT, IntegrityError, StoreError
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session import sql
@@ -28,6 +28,7 @@ from orchestrator.session.events import (
     kind_of,
 )
 from orchestrator.session.files import PrivateFiles
+from orchestrator.session.looking import waited_out
 from orchestrator.session.loop import Gate, Opening, Session, sealed_decision
 from orchestrator.session.prompt import system_prompt
 from orchestrator.session.recovery import Recovery, told
@@ -156,13 +157,16 @@ class ModelCeo:
         """Hold the session of one window until it closes; what the model sealed, if it did.
 
         An attempt that failed by time or protocol is followed by the fresh ones that the supervisor
-        grants. After a provider error the window stays as it is until the run goes on.
+        grants, each after its wait, which is not active time. After a provider error the window
+        stays as it is until the run goes on.
 
         Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
         """
         loop = asyncio.get_running_loop()
         preceding = await loop.run_in_executor(self._threads.books, self._desk.preceding, window)
         while True:
+            if not await self._is_due(window):
+                return Closed(CompanyWindowStatus.OPEN, None, "the run is to rest")
             status, reason, state = await self._attempt(window, preceding)
             if status not in FAILED:
                 return self._closed(window, status, reason, state)
@@ -175,6 +179,13 @@ class ModelCeo:
                 return Closed(status, None, f"{reason} {told(verdict)}", recovers=fresh)
             if not fresh:
                 return Closed(status, None, reason)
+
+    async def _is_due(self, window: Window) -> bool:
+        """Wait until a fresh attempt may begin; False when the run is to rest before."""
+        left = await asyncio.to_thread(
+            self._recovery.due_in_seconds, window.state.version, self._seat.seat
+        )
+        return left <= 0 or await waited_out(left, window.stopping, SystemClock())
 
     async def _attempt(
         self, window: Window, preceding: Sequence[CompanyDay]
@@ -246,7 +257,7 @@ class ModelCeo:
         company = window.observation.company_id
         decision = sealed_decision(state, company, window.state.version)
         if decision is None:
-            raise IntegrityError(f"The session of {company} sealed without a decision.")
+            raise IntegrityError(f"The session of {company} sealed without a decision.", DEFECT)
         return Closed(status, decision)
 
     def beat(self) -> dict[AttemptKey, int]:

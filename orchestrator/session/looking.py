@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, Protocol, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result
 
+_LOOK_SECONDS: Final = 1.0
+"""How long a wait sleeps before it looks whether the run is to rest."""
+
 _T = TypeVar("_T")
+
+
+class Clock(Protocol):
+    """Time as a session needs it, so that a test can hand in its own."""
+
+    def monotonic(self) -> float: ...
+
+    def now(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+async def waited_out(seconds: float, stopping: Callable[[], bool], clock: Clock) -> bool:
+    """Wait so long, or until the run is to rest; False when it is."""
+    end = clock.monotonic() + seconds
+
+    async def seconds_left() -> float:
+        return 0.0 if stopping() else end - clock.monotonic()
+
+    await look_until(
+        seconds_left, lambda left: min(left, _LOOK_SECONDS) if left > 0 else None, clock.sleep
+    )
+    return not stopping()
 
 
 async def look_until(

@@ -43,7 +43,7 @@ from orchestrator.session.events import (
 )
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.gate import BreakerOpen, Pass
-from orchestrator.session.looking import look_until
+from orchestrator.session.looking import Clock, waited_out
 from orchestrator.session.state import SessionState, apply, fold
 from orchestrator.session.steps import (
     QUERY,
@@ -64,9 +64,7 @@ from providers.contract import Fault, Provider, ProviderFault, Reply, Request
 from providers.retry import Stop, decide
 
 _SLEEP_SECONDS: Final = 1.0
-"""How long a back-off sleeps before it looks whether the run is to rest, and how long a reply waits
-before it is offered to the journal again.
-"""
+"""How long a reply waits before it is offered to the journal again."""
 
 _TRIES_TO_KEEP: Final = 120
 """How often a reply is offered to a journal that cannot take it: for two minutes or more."""
@@ -90,16 +88,6 @@ class Journal(Protocol):
     def has_rested(self) -> bool:
         """Whether the run was at rest since the last event, so that a person set it going again."""
         ...
-
-
-class Clock(Protocol):
-    """Time as a session needs it, so that a test can hand in its own."""
-
-    def monotonic(self) -> float: ...
-
-    def now(self) -> float: ...
-
-    async def sleep(self, seconds: float) -> None: ...
 
 
 class Gate(Protocol):
@@ -358,17 +346,7 @@ class Session:
     async def _await(self, wait: WaitBegan) -> None:
         """Wait out a back-off, or until the run is to rest."""
         left = min(wait.began_at + wait.seconds - self._clock.now(), wait.seconds)
-        end = self._clock.monotonic() + left
-
-        async def seconds_left() -> float:
-            return 0.0 if self._stopping() else end - self._clock.monotonic()
-
-        await look_until(
-            seconds_left,
-            lambda left: min(left, _SLEEP_SECONDS) if left > 0 else None,
-            self._clock.sleep,
-        )
-        if not self._stopping():
+        if await waited_out(left, self._stopping, self._clock):
             await self._happen(WaitEnded(self.active_seconds()))
 
     async def _happen(self, event: Event) -> None:

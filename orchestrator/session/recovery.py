@@ -85,6 +85,13 @@ class Recovery:
         fresh = self._attempts.present(version, seat)
         return AttemptKey(version, seat, 0) if fresh is None else fresh.key, fresh
 
+    def due_in_seconds(self, version: int, seat: int) -> float:
+        """How long a fresh attempt has still to wait before it begins; 0 where none does."""
+        _, fresh = self.present(version, seat)
+        if fresh is None or self._sessions.events(fresh.key):
+            return 0.0
+        return fresh.due_in_seconds
+
     def carried(self, fresh: StoredAttempt | None) -> Use:
         """What an attempt begins with of its allowance used."""
         return NOTHING if fresh is None else msgspec.msgpack.decode(fresh.carried, type=Use)
@@ -113,7 +120,7 @@ class Recovery:
             settled=settled,
             failure=failure,
             fresh_attempts=key.attempt,
-            busy=_busy(state),
+            busy=_busy(key, state),
             spent=("" if allowance is None else spent_reason(allowance, state.use)) or "",
             unproven=unproven,
         )
@@ -228,7 +235,8 @@ def archive_of(key: AttemptKey, bodies: Sequence[bytes]) -> bytes:
 def told(verdict: Verdict) -> str:
     """A verdict in a sentence, for the reason of a stop."""
     if isinstance(verdict, FreshAttempt):
-        return f"Fresh attempt {verdict.number} follows."
+        when = f" in {verdict.wait_seconds:g} s" if verdict.wait_seconds else ""
+        return f"Fresh attempt {verdict.number} follows{when}."
     return f"No fresh attempt: {verdict.reason}."
 
 
@@ -275,9 +283,11 @@ def _status(state: SessionState, failure: Failure | None) -> CompanyWindowStatus
     return CompanyWindowStatus.OPEN if state.closed is None else state.closed.status
 
 
-def _busy(state: SessionState) -> str:
+def _busy(key: AttemptKey, state: SessionState) -> str:
     if state.allowance is None:
-        return "it has not begun"
+        return (
+            f"its fresh attempt {key.attempt} has not begun" if key.attempt else "it has not begun"
+        )
     if state.wait is None:
         return "it is being decided"
     until = datetime.fromtimestamp(state.wait.began_at + state.wait.seconds, UTC)

@@ -5,13 +5,13 @@ with the fresh one its archive is stored, by whose digests it can be told that n
 changed since.
 """
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, func, insert, select
 
-from manifests.errors import IntegrityError
+from manifests.errors import GO_ON, IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus, check_company_window_transition
 from orchestrator.store.attempt_keys import AttemptKey
 from orchestrator.store.codec import read_member
@@ -20,7 +20,8 @@ from orchestrator.store.homes import HeldRun
 from orchestrator.store.leases import Lease
 from orchestrator.store.runs import RunStore
 from orchestrator.store.schema import failures, fresh_attempts, run_states
-from orchestrator.supervisor import FRESH_ATTEMPTS
+from orchestrator.store.session_reader import SessionReader
+from orchestrator.supervisor import FRESH_ATTEMPTS, wait_seconds
 
 SUPERVISOR: Final = "supervisor"
 """Who grants an attempt that no person asked for."""
@@ -69,9 +70,24 @@ class FreshGrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAttempt(FreshGrant):
-    """A fresh attempt as it was granted."""
+    """A fresh attempt as it was granted, `age_seconds` ago when it was read."""
 
     granted_at: datetime
+    age_seconds: float = field(compare=False)
+
+    @property
+    def due_at(self) -> datetime:
+        """When it may begin, by the database's clock."""
+        return self.granted_at + timedelta(seconds=self._wait_seconds)
+
+    @property
+    def due_in_seconds(self) -> float:
+        """How long it has still to wait; never longer than in all, whatever the clock did."""
+        return min(max(self._wait_seconds - self.age_seconds, 0.0), self._wait_seconds)
+
+    @property
+    def _wait_seconds(self) -> float:
+        return wait_seconds(self.key.attempt, by_person=self.granted_by != SUPERVISOR)
 
 
 class AttemptStore:
@@ -122,9 +138,16 @@ class AttemptStore:
                     carried=row.carried,
                     archive=row.archive,
                     granted_at=moment(row.granted_at),
+                    age_seconds=row.age / 1000,
                 )
                 for row in connection.execute(_fresh(held, version, seat))
             ]
+
+    def not_begun(self, version: int) -> list[StoredAttempt]:
+        """The fresh attempts at a world version in which nothing has happened yet, by seat."""
+        begun = {latest.key for latest in SessionReader(self._run).latest(version)}
+        newest = {fresh.key.seat: fresh for fresh in self.fresh(version)}
+        return [fresh for _, fresh in sorted(newest.items()) if fresh.key not in begun]
 
     def present(self, version: int, seat: int) -> StoredAttempt | None:
         """The fresh attempt that stands now; None while it is the original one."""
@@ -199,11 +222,14 @@ class AttemptStore:
             select(run_states.c.world_version).where(run_states.c.run == held.run)
         )
         if reached != key.version:
-            raise IntegrityError(f"{subject} in {self._run.key} is settled: it cannot be reopened.")
+            raise IntegrityError(
+                f"{subject} in {self._run.key} is settled: it cannot be reopened.", GO_ON
+            )
         if key.attempt != (last or 0) + 1 or key.attempt > FRESH_ATTEMPTS:
             raise IntegrityError(
                 f"{subject} in {self._run.key} has {last or 0} fresh attempts; number "
-                f"{key.attempt} cannot follow."
+                f"{key.attempt} cannot follow.",
+                GO_ON,
             )
         connection.execute(
             insert(fresh_attempts).values(
@@ -222,7 +248,8 @@ class AttemptStore:
 
 def _fresh(held: HeldRun, version: int | None, seat: int | None) -> Select[Any]:
     table = fresh_attempts.c
-    query = select(fresh_attempts).where(table.run == held.run)
+    age = DatabaseNow() - table.granted_at
+    query = select(fresh_attempts, age.label("age")).where(table.run == held.run)
     if version is not None:
         query = query.where(table.version == version)
     if seat is not None:

@@ -18,7 +18,7 @@ from sqlalchemy import (
     select,
 )
 
-from manifests.errors import IntegrityError
+from manifests.errors import RESTORE, IntegrityError
 from orchestrator.store.schema import blobs
 
 _COMPRESSION: Final = 3
@@ -64,7 +64,5 @@ def content_of(digest: bytes, packed: bytes | None, place: str) -> bytes:
         content = b""
     if packed is None or hashlib.sha256(content).digest() != digest:
         problem = "missing" if packed is None else "damaged"
-        raise IntegrityError(
-            f"{place[0].upper()}{place[1:]} is {problem}.", "Restore the database from a backup."
-        )
+        raise IntegrityError(f"{place[0].upper()}{place[1:]} is {problem}.", RESTORE)
     return content

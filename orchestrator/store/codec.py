@@ -12,7 +12,7 @@ from campaigns.plan import PlannedRun
 from engine.decision import CompanyDecision
 from engine.records import CompanyDay, DayRecord
 from manifests.canonical import canonical_json, digest_bytes
-from manifests.errors import IntegrityError
+from manifests.errors import RESTORE, IntegrityError
 from orchestrator.store.schema import COMPANY_DAY_COLUMNS
 
 _Record = TypeVar("_Record")
@@ -39,7 +39,9 @@ def read_decision(content: bytes, place: str) -> CompanyDecision:
     try:
         return CompanyDecision.model_validate_json(content)
     except ValidationError as error:
-        raise IntegrityError(f"{place} cannot be read: {error.errors()[0]['msg']}.") from error
+        raise IntegrityError(
+            f"{place} cannot be read: {error.errors()[0]['msg']}.", RESTORE
+        ) from error
 
 
 def planned_json(planned: PlannedRun) -> bytes:
@@ -93,11 +95,11 @@ def read_member(kind: type[_Member], text: str, place: str) -> _Member:
     try:
         return kind(text)
     except ValueError as error:
-        raise IntegrityError(f"{place} is {text!r}, which does not exist.") from error
+        raise IntegrityError(f"{place} is {text!r}, which does not exist.", RESTORE) from error
 
 
 def _decoded(decode: Callable[[bytes], _Record], content: bytes, place: str) -> _Record:
     try:
         return decode(content)
     except msgspec.MsgspecError as error:
-        raise IntegrityError(f"{place} cannot be read: {error}.") from error
+        raise IntegrityError(f"{place} cannot be read: {error}.", RESTORE) from error

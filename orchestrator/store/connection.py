@@ -18,7 +18,7 @@ from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, insert
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
-from manifests.errors import IntegrityError
+from manifests.errors import RESTORE, IntegrityError
 from orchestrator.store.errors import TransactionLost
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,7 +89,9 @@ def moment(milliseconds: int) -> datetime:
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except (OverflowError, TypeError) as error:
-        raise IntegrityError(f"The store holds {milliseconds!r} as a point in time.") from error
+        raise IntegrityError(
+            f"The store holds {milliseconds!r} as a point in time.", RESTORE
+        ) from error
 
 
 class Database(ABC):

@@ -17,7 +17,7 @@ from engine.decision import CompanyDecision
 from engine.records import ActionReceipt, CompanyDay, DayRecord
 from engine.state import WorldState, decode_state, encoded_state_digest
 from manifests.canonical import digest_bytes
-from manifests.errors import IntegrityError
+from manifests.errors import RESTORE, IntegrityError
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import codec
 from orchestrator.store.leases import LeaseState
@@ -168,7 +168,7 @@ class CompanyWindow:
             return None
         place = f"the decision of company-{self.seat} at world version {self.version}"
         if digest_bytes(self.decision_json) != self.decision_digest:
-            raise IntegrityError(f"{place} is not what was sealed: its digest differs.")
+            raise IntegrityError(f"{place} is not what was sealed: its digest differs.", RESTORE)
         return codec.read_decision(self.decision_json, place)
 
 
@@ -204,7 +204,8 @@ class StoredDay:
         record.companies = [company.record() for company in companies]
         if codec.day_digest(record) != self.record_digest:
             raise IntegrityError(
-                f"The record of day {self.day} is not what was settled: its digest differs."
+                f"The record of day {self.day} is not what was settled: its digest differs.",
+                RESTORE,
             )
         return record
 
@@ -243,7 +244,8 @@ class StoredCheckpoint:
         if encoded_state_digest(self.state) != self.state_digest:
             raise IntegrityError(
                 f"The state at world version {self.version}, day {self.day}, is not what was "
-                "settled: its digest differs."
+                "settled: its digest differs.",
+                RESTORE,
             )
         return decode_state(self.state)
 

@@ -130,7 +130,10 @@ class RunStore(RunReader):
             if found is None:
                 self._insert_checkpoint(connection, held, lease, state, content, digest)
             elif found != digest:
-                raise IntegrityError(f"The {self.key} began with another state.")
+                raise IntegrityError(
+                    f"The {self.key} began with another state.",
+                    "Go on with the package that its manifest binds.",
+                )
 
     @repeated
     def commit_window(self, lease: Lease, commit: WindowCommit) -> None:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from manifests.errors import IntegrityError
+from manifests.errors import GO_ON, IntegrityError
 from orchestrator.store.attempt_keys import ATTEMPT, PLACE, AttemptKey, at, place_of
 from orchestrator.store.blobs import Blob
 from orchestrator.store.connection import CommitPoint, DatabaseNow, repeated
@@ -173,7 +173,8 @@ class SessionStore(SessionReader):
         if connection.execute(_LATER_ATTEMPT, event).first() is not None:
             raise IntegrityError(
                 f"Attempt {key.attempt} of company-{key.seat} at world version {key.version} is "
-                f"archived in the {self._run.key}: a fresh one has taken its place."
+                f"archived in the {self._run.key}: a fresh one has taken its place.",
+                GO_ON,
             )
         last = connection.execute(_LAST_EVENT, event).one_or_none()
         ordinal = event["of_ordinal"]
@@ -181,5 +182,6 @@ class SessionStore(SessionReader):
             return
         raise IntegrityError(
             f"The {self._run.key} has {0 if last is None else last.ordinal + 1} events of "
-            f"company-{key.seat} at world version {key.version}, and event {ordinal} was to follow."
+            f"company-{key.seat} at world version {key.version}, and number {ordinal} was to come.",
+            GO_ON,
         )

@@ -10,7 +10,7 @@ from sqlalchemy import Table
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.state import encode_state, encoded_state_digest
-from manifests.errors import IntegrityError
+from manifests.errors import DEFECT, IntegrityError
 from orchestrator.lifecycle import SETTLED
 from orchestrator.store.codec import (
     company_day_columns,
@@ -48,7 +48,8 @@ def window_rows(run: int, key: RunKey, planned: PlannedRun, commit: WindowCommit
     state_digest = encoded_state_digest(state)
     for fault in _faults(key, planned, commit, state_digest):
         raise IntegrityError(
-            f"The window at world version {commit.version_before} of {key} is not stored: {fault}."
+            f"The window at world version {commit.version_before} of {key} is not stored: {fault}.",
+            DEFECT,
         )
     return WindowRows(state, state_digest, _rows(run, commit))
 

@@ -3,6 +3,7 @@ person where one is needed, and the same end as if nothing had happened.
 """
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import pytest
 from orchestrator.store import AttemptKey, AttemptStore, RunKey, SessionStore, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place
 from tests.chaos.models import DAYS, REHEARSAL, undisturbed_models
+from tests.patience import until
 
 pytestmark = pytest.mark.xdist_group("supervision")
 
@@ -66,7 +68,7 @@ def test_a_run_drains_stops_and_is_brought_to_the_same_end(tmp_path: Path) -> No
         rows = {row["seat"]: row for row in asked(trial, "retry", "--dry-run")["windows"]}
         assert [rows[seat]["eligible"] for seat in (1, 2, 3)] == [False, False, True]
         assert rows[1]["reason"] == "it is sealed"
-        assert rows[2]["reason"] == "it has not begun", "its fresh attempt is granted already"
+        assert rows[2]["reason"] == "its fresh attempt 1 has not begun"
         assert "401" in rows[3]["reason"]
 
         one = ("retry", "--run", RUN, "--seat", "3", "--reason", "a new key")
@@ -84,6 +86,29 @@ def test_a_run_drains_stops_and_is_brought_to_the_same_end(tmp_path: Path) -> No
         assert "Rejected 3 times" in archived["events"][-1]["reason"]
         check_usage(asked(trial, "results"))
         assert trial.run("replay").returncode == 0
+
+
+def test_a_run_waits_in_the_queue_for_its_fresh_attempt_and_needs_nobody(tmp_path: Path) -> None:
+    faults = tmp_path / "faults.toml"
+    faults.write_text(FAULTS.rpartition("[[faults]]")[0], encoding="utf-8")
+    with place(tmp_path, ONE_RUN, DAYS) as trial:
+        worlds, _, _ = undisturbed_models(trial.file, tmp_path / "undisturbed")
+        launched = trial.launch("--hosts", "1", "--faults", str(faults))
+        until(trial.campaign_exists)
+        until(lambda: any(run.barrier for run in trial.progress().runs if run.state == "queued"))
+        (told,) = asked(trial, "why", "--run", RUN)["answers"]
+        assert told["waits_for"] == "back-off" or told["state"] != "queued"
+        ended = finished(launched)
+        assert ended.returncode == 0, ended.stderr
+        assert trial.evidence() == worlds
+        history = {
+            entry["kind"]: datetime.fromisoformat(entry["at"])
+            for entry in asked(trial, "failures")["history"]
+            if entry["seat"] is None
+        }
+        # The last of each kind: by the clock of the database, and never sooner.
+        waited = history["running"] - history["queued"]
+        assert waited.total_seconds() > 8
 
 
 def check_history(trial: Place) -> None:

@@ -3,12 +3,14 @@
 """
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from manifests.errors import InputError
+from orchestrator.barriers import due_in_seconds
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.operating import Operator, Which
@@ -27,6 +29,7 @@ from orchestrator.session.events import (
 from orchestrator.session.events import Closed as AttemptClosed
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.reading import WindowReader
+from orchestrator.session.recovery import Recovery
 from orchestrator.store import (
     AttemptKey,
     AttemptStore,
@@ -275,6 +278,30 @@ def test_a_held_window_is_listed_as_paused_and_with_the_time_it_took(trial: Tria
     sealed, held = WindowReader(trial.store, NAME).records(REFERENCE)
     assert (sealed.status, held.status, held.reason) == (W.SEALED, W.PAUSED, "look at it")
     assert sealed.to_json()["wall_seconds"] >= 0
+
+
+def test_a_run_in_the_queue_waits_for_the_time_of_its_fresh_attempt(trial: Trial) -> None:
+    run, lease = begun(trial)
+    asked = Asked(0.1, 1, DIGEST, 1_000)
+    halt = Halted(1.0, "400 three times", "bad_request", needs_person=False)
+    append(run, lease, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
+    append(run, lease, 2, OPENED, asked, Failed(1.0, 1, FAULT), halt)
+    Recovery(run, "fresh-allowance").carry_out(lease, 0, 2)
+    run.pass_through(lease, [(RunState.STOPPED, "company-2"), (RunState.QUEUED, "company-2")])
+    run.release(lease)
+    carried_out = trial.store.catalogue.acquire_campaign(NAME, own_name(), 600)
+    progress = ProgressReader(trial.store, NAME).read()
+    (waiting,) = progress.runs[0].barrier
+    assert (waiting.seat, waiting.attempt, waiting.status) == (2, 1, W.OPEN)
+    found = why_run(progress, progress.runs[0])
+    assert (found.state, found.waits_for) == ("queued", "back-off")
+    assert re.search(r"company-2 .* until .* UTC for its fresh attempt 1, after", found.reason)
+    assert 0 < due_in_seconds(run, 0) <= 10
+    rows = operator(trial).retry(Which(seat=2), "", dry_run=True)
+    assert [(row.eligible, row.attempt, row.reason) for row in rows] == [
+        (False, 1, "its fresh attempt 1 has not begun")
+    ]
+    trial.store.catalogue.release(carried_out)
 
 
 def test_what_is_being_played_is_not_retried(trial: Trial) -> None:

@@ -61,6 +61,13 @@ def test_a_run_that_is_held_or_waits_for_a_person_takes_no_slot() -> None:
     assert runs_to_start(found, (), 3) == ids(MAIN, 3, 4, 5)
 
 
+def test_a_run_whose_fresh_attempt_is_not_due_takes_no_slot() -> None:
+    found = views(MAIN, at_0=RunState.QUEUED)
+    early = [replace(found[0], early=True), *found[1:]]
+    assert runs_to_start(early, (), 2) == ids(MAIN, 1, 2)
+    assert runs_to_start(found, (), 2) == ids(MAIN, 0, 1)
+
+
 def test_nothing_starts_while_more_are_active_than_the_limit_allows() -> None:
     assert runs_to_start(views(MAIN), ids(MAIN, 0, 1, 2), 2) == []
 

@@ -8,6 +8,7 @@ from campaigns.definition import RecoveryPolicy
 from orchestrator.lifecycle import COMPANY_WINDOW_TRANSITIONS, CompanyWindowStatus
 from orchestrator.supervisor import (
     FAILED,
+    FRESH_ATTEMPTS,
     Failure,
     FreshAttempt,
     NoAttempt,
@@ -34,6 +35,18 @@ def test_exactly_three_fresh_attempts_with_indices_1_to_3(
         verdict = supervise(failed(status, fresh_attempts=had), policy, by_person=False)
         numbers += [verdict.number] if isinstance(verdict, FreshAttempt) else []
     assert numbers == [1, 2, 3]
+
+
+@pytest.mark.parametrize("status", FAILED)
+def test_each_attempt_waits_longer_than_the_one_before_unless_a_person_asks(status: W) -> None:
+    waits = {}
+    for asked, had in product((False, True), range(FRESH_ATTEMPTS)):
+        window = failed(status, fresh_attempts=had)
+        verdict = supervise(window, "fresh-allowance", by_person=asked)
+        assert isinstance(verdict, FreshAttempt)
+        waits[asked, had] = verdict.wait_seconds
+    assert [waits[False, had] for had in range(3)] == [10.0, 60.0, 300.0]
+    assert [waits[True, had] for had in range(3)] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("asked", [False, True])

@@ -56,7 +56,8 @@ def test_an_act_is_told_as_json(give: Command) -> None:
         "said": f"company-2 of run {OTHER} at world version 1 is paused.",
     }
     assert give("pause", *place, "--json").data["changed"] is False
-    assert give("resume", *place, "--json").data["act"] == "resume"
+    resumed = give("resume", *place, "--json")
+    assert (resumed.code, resumed.data["act"], resumed.err) == (0, "resume", "")
 
 
 def test_what_is_over_cannot_be_held(give: Command) -> None:
@@ -123,6 +124,14 @@ def test_a_campaign_without_models_has_nothing_to_retry(give: Command) -> None:
         "windows": [],
     }
     assert "0 of 0 windows got a fresh attempt" in give("retry").out
+
+
+def test_of_a_run_that_was_named_it_is_said_that_nothing_may_be_retried(give: Command) -> None:
+    for command in (("retry", "--run", OTHER), ("retry", "--run", OTHER, "--seat", "1")):
+        refused = give(*command)
+        assert refused.code == 1
+        assert f"Nothing that was named of run {OTHER} may have a fresh attempt." in refused.err
+        assert give(*command, "--dry-run", "--json").data["windows"] == []
 
 
 def test_a_stopped_campaign_says_so(give: Command) -> None:

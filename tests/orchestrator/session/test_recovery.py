@@ -96,10 +96,31 @@ def test_exactly_three_and_then_the_barrier_settles(office: Office) -> None:
     assert failures[-1].verdict_reason == "all 3 fresh attempts are used"
 
 
+def test_each_attempt_waits_for_its_time_which_is_not_active_time(office: Office) -> None:
+    office.decide(*UNREADABLE_TO_THE_END * 2, reply(SEAL))
+    waits = [seconds for seconds in office.model.clock.slept if seconds == 1.0]
+    assert len(waits) >= 60
+    assert sum(office.model.clock.slept) == pytest.approx(70, abs=25), "10 s, 60 s, and back-offs"
+    for number in (1, 2):
+        assert opened(office, FIRST._replace(attempt=number)).active_seconds == 0.0
+
+
+def test_a_run_that_is_to_rest_does_not_wait_for_an_attempt(office: Office) -> None:
+    resting = iter([False] * 30)
+    closed = office.decide(
+        *UNREADABLE_TO_THE_END, reply(SEAL), stopping=lambda: next(resting, True)
+    )
+    assert closed.status is W.OPEN
+    (fresh,) = AttemptStore(office.run).not_begun(0)
+    assert 0 < fresh.due_in_seconds <= 10
+    assert len(office.model.asked) == 4
+    assert successor(office).decide(reply(SEAL)).status is W.SEALED
+
+
 def test_the_count_is_shared_by_all_kinds_of_failure_and_survives_restarts(office: Office) -> None:
     first = office.decide(*UNREADABLE_TO_THE_END, TOO_LONG)
     assert (first.status, first.recovers) == (W.PROVIDER_ERROR, True)
-    assert "Fresh attempt 2 follows" in first.reason
+    assert "Fresh attempt 2 follows in 60 s." in first.reason
     later = successor(office)
     second = later.decide(BAD_REQUEST, BAD_REQUEST, BAD_REQUEST)
     assert (second.status, second.recovers) == (W.PROVIDER_ERROR, True)

@@ -17,11 +17,12 @@ from orchestrator.store import (
     LeaseLost,
     RunKey,
     RunStore,
+    SessionStore,
     Store,
     Target,
     open_store,
 )
-from tests.orchestrator.store import samples
+from tests.orchestrator.store import raw, samples
 
 RUN = Target(samples.CAMPAIGN, samples.KEY.run_id)
 WINDOW = Target(samples.CAMPAIGN, samples.KEY.run_id, 2, 1)
@@ -118,6 +119,37 @@ def test_a_failure_and_its_fresh_attempt_are_one_transaction_and_stored_once(run
     run.acquire("host-1", 60)
     with pytest.raises(LeaseLost):
         attempts.record(lease, replace(FAILURE, ordinal=9), None)
+
+
+@pytest.mark.parametrize(
+    ("granted_by", "ages_ms", "left"),
+    [
+        ("supervisor", 0, 60),
+        ("supervisor", 45_000, 15),
+        ("supervisor", 3_600_000, 0),
+        # Its clock was set back: it waits again, but no longer than in all.
+        ("supervisor", -3_600_000, 60),
+        ("ana", 0, 0),
+    ],
+)
+def test_a_fresh_attempt_waits_by_the_clock_of_the_database(
+    run: RunStore, location: str, granted_by: str, ages_ms: int, left: float
+) -> None:
+    lease = samples.start(run, "host-1", 60)
+    attempts = AttemptStore(run)
+    attempts.record(lease, FAILURE, FRESH)
+    second = replace(FRESH, key=KEY._replace(attempt=2), granted_by=granted_by)
+    attempts.record(lease, replace(FAILURE, key=FRESH.key), second)
+    run.close()
+    aged = f"UPDATE fresh_attempts SET granted_at = granted_at - {ages_ms}"
+    raw.execute(location, aged, samples.KEY)
+    (waiting,) = attempts.not_begun(0)
+    assert waiting.key == second.key
+    assert waiting.due_in_seconds == pytest.approx(left, abs=10)
+    waited = (waiting.due_at - waiting.granted_at).total_seconds()
+    assert waited == (0 if granted_by == "ana" else 60)
+    SessionStore(run).append(lease, second.key, 0, "kind", b"it begins", None)
+    assert attempts.not_begun(0) == []
 
 
 def test_a_status_is_passed_through_in_one_transaction_and_told(run: RunStore) -> None:
