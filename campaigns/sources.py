@@ -1,5 +1,6 @@
 """Finding and reading campaign files: those of the library by name, all others by path."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -31,10 +32,12 @@ def campaign_path(reference: str | Path, base: Path = Path(), wanted_by: str = "
     names = library_names()
     if reference in names:
         return LIBRARY / f"{reference}{SUFFIX}"
+    # Unlike `exists`, this does not mind a name that no file can have.
+    there = reference != "" and os.path.lexists(base / reference)
+    file = reference if there else f"{reference or 'campaign'}{SUFFIX}"
     raise InputError(
-        f'{wanted_by}unknown campaign "{reference}": the library has {listed(names)}.',
-        f"{suggestion(reference, names)}"
-        f"A file of your own is given by its path, such as ./{reference or 'campaign'}{SUFFIX}.",
+        f'{wanted_by}There is no campaign "{reference}" in the library, which has {listed(names)}.',
+        f"{suggestion(reference, names)}A file of your own is given by its path, such as ./{file}.",
     )
 
 

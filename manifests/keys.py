@@ -103,12 +103,15 @@ def generate(path: Path, passphrase: bytes | None) -> PublicKey:
     Raises:
         InputError: one of the files exists, or cannot be written.
     """
+    if not path.name:
+        raise InputError("The name of the key's file is empty.", "Name one, such as mine.pem.")
     key = Ed25519PrivateKey.generate()
     how = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, how)
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     for place in (path, public_path(path)):
-        if place.exists():
+        # Unlike `exists`, this does not mind a name that no file can have.
+        if os.path.lexists(place):
             raise InputError(
                 f"{place} exists already.", "A key is never overwritten; name another."
             )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from engine.decision import InvalidDecision
 from manifests.errors import ArenaError
+from manifests.printable import printable
 
 
 def cause_of(error: BaseException) -> str:
@@ -15,16 +16,13 @@ def cause_of(error: BaseException) -> str:
         return "; ".join(error.problems)
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {_printable(error)}{place}"
+    return f"{type(error).__name__}: {_text_of(error)}{place}"
 
 
-def _printable(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     """The text of an error of anybody's code, fit for a terminal and for a database."""
     try:
         text = str(error)
     except Exception as again:  # noqa: BLE001 - whatever else is wrong with it
         return f"(its text cannot be had: {type(again).__name__})"
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
+    return printable(text)

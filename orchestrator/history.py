@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from orchestrator.store import AttemptStore, RunKey, RunStore, Store
+from orchestrator.chosen import chosen_runs
+from orchestrator.store import AttemptStore, RunStore, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +42,19 @@ class Entry:
         }
 
 
-def history(store: Store, campaign: str, run_id: str | None = None) -> list[Entry]:
-    """The history of a campaign, or of one of its runs, the oldest first.
+def history(
+    store: Store, campaign: str, run_id: str | None = None, seat: int | None = None
+) -> list[Entry]:
+    """The history of a campaign, of one of its runs, or of one seat, the oldest first.
 
     Raises:
-        InputError: no such campaign or run.
+        InputError: no such campaign, run or seat.
     """
-    keys = [row.key for row in store.catalogue.runs(campaign)]
-    if run_id is not None:
-        keys = [store.catalogue.run(RunKey(campaign, run_id)).key]
     entries: list[Entry] = []
-    for key in keys:
-        run = store.run(key)
+    for row in chosen_runs(store.catalogue, campaign, run_id, seat):
+        run = store.run(row.key)
         try:
-            entries += _of_run(run)
+            entries += [entry for entry in _of_run(run) if seat in (None, entry.seat)]
         finally:
             run.close()
     return sorted(entries, key=lambda entry: entry.at)

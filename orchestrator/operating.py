@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from campaigns.plan import PlannedRun
 from engine.decision import company_name
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.bound import bound_plan, bound_scenario, execution_limits
+from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.progress import ProgressReader, holder_of
@@ -193,17 +195,30 @@ class Operator:
 
         A person who asks answers for what had to be put right. Runs all of whose failed windows
         have one go back to the queue.
+
+        Raises:
+            InputError: there is no such run, seat or candidate.
         """
         rows = []
-        for row in self._store.catalogue.runs(self._campaign):
-            if which.run_id not in (None, row.planned.run_id):
-                continue
-            run = self._run(row.planned.run_id)
+        for planned in self._meant(which):
+            run = self._run(planned.run_id)
             try:
-                rows += self._retry_in(run, row.planned.lineup, which, reason, dry_run=dry_run)
+                rows += self._retry_in(run, planned.lineup, which, reason, dry_run=dry_run)
             finally:
                 run.close()
         return rows
+
+    def _meant(self, which: Which) -> list[PlannedRun]:
+        """The runs that are meant, one of which seats a candidate that is named."""
+        rows = chosen_runs(self._store.catalogue, self._campaign, which.run_id, which.seat)
+        runs = [row.planned for row in rows]
+        seated = {candidate for run in runs for candidate in run.lineup}
+        if which.candidate is not None and which.candidate not in seated:
+            raise InputError(
+                f'No run seats a candidate "{which.candidate}".',
+                f"There are: {', '.join(sorted(seated))}.",
+            )
+        return runs
 
     def _retry_in(
         self, run: RunStore, lineup: tuple[str, ...], which: Which, reason: str, *, dry_run: bool

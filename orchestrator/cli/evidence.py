@@ -11,6 +11,7 @@ from orchestrator.cli.bundles import BundleOption, checked_bundle
 from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
     DEFAULT_STORE,
+    MOST_HOSTS,
     JsonOption,
     NameArgument,
     StoreOption,
@@ -53,6 +54,7 @@ def replay(
         typer.Option(
             metavar="N",
             min=1,
+            max=MOST_HOSTS,
             help="How many processes replay.",
             show_default="one for each processor",
         ),
@@ -73,6 +75,8 @@ def replay(
     """
     workers = jobs or os.cpu_count() or 1
     if bundle is None:
+        if key:
+            raise InputError("--key is for a bundle.", "Name one with --bundle.")
         report = _replay_store(store, name, run or [], workers, against)
     else:
         if name is not None or against is not None:

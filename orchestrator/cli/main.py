@@ -32,7 +32,7 @@ from orchestrator.cli import (
     worlds,
 )
 from orchestrator.cli.contents import EXIT_CODES, Contents
-from orchestrator.cli.output import keep_password_apart, notice
+from orchestrator.cli.output import keep_password_apart, notice, refuse_passwords
 
 DEFECT: Final = 70
 READER_GONE: Final = 141
@@ -98,6 +98,7 @@ def _exit_code() -> int | str | None:
 
 def _run() -> None:
     try:
+        refuse_passwords(sys.argv[1:])
         keep_password_apart(os.environ)
         app()
     except ArenaError as error:

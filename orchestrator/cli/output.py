@@ -5,8 +5,9 @@ one JSON document.
 """
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from manifests.errors import InputError
+from manifests.printable import printable, shortened
 from orchestrator.lifecycle import CompanyWindowStatus
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 STORE_VARIABLE: Final = "CEO_ARENA_STORE"
 DEFAULT_STORE: Final = "ceo-arena-store"
+
+MOST_HOSTS: Final = 1_000
+"""Far more than any machine takes, and few enough to be started by mistake."""
 
 DaysOption = Annotated[
     int | None,
@@ -78,6 +83,7 @@ HostsOption = Annotated[
         "--hosts",
         metavar="N",
         min=1,
+        max=MOST_HOSTS,
         help="How many host processes play the runs.",
         show_default="one for each processor",
     ),
@@ -101,6 +107,9 @@ FaultsOption = Annotated[
     ),
 ]
 
+# A path may have lost one of the slashes.
+_PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*:[^\s/@]+@")
+
 INCOMPLETE: Final = 1
 """The exit code when runs are missing: what is printed is not the whole answer."""
 
@@ -120,7 +129,7 @@ def notices() -> Console:
 
 def notice(text: str) -> None:
     """Say something on standard error."""
-    notices().print(escape(text))
+    notices().print(escape(shortened(printable(text, keep="\n\t"))))
 
 
 def print_json(value: Any) -> None:
@@ -176,6 +185,19 @@ def store_shown(location: str) -> str:
     path = Path(location)
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else location
+
+
+def refuse_passwords(arguments: Sequence[str]) -> None:
+    """Raise InputError when an argument is a URL with a password in it; which one is not repeated.
+
+    The list of processes shows every argument to everybody, and some are recorded.
+    """
+    if any(_PASSWORD.search(argument) for argument in arguments):
+        raise InputError(
+            "An argument has a password in it, which other people may read where it is shown.",
+            "Leave it out. That of a PostgreSQL store goes into the variable PGPASSWORD or into a "
+            "password file.",
+        )
 
 
 def keep_password_apart(environment: MutableMapping[str, str]) -> None:

@@ -217,7 +217,7 @@ def failures(
 
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
-        entries = [entry for entry in history(opened, campaign, run) if seat in (None, entry.seat)]
+        entries = history(opened, campaign, run, seat)
     if as_json:
         print_json({"campaign": campaign, "history": [entry.to_json() for entry in entries]})
         return

@@ -169,7 +169,7 @@ def test_an_unknown_parent_is_named_with_its_place(tmp_path: Path) -> None:
     child = tmp_path / "child.toml"
     child.write_text('extends = "mian"\n')
 
-    with pytest.raises(InputError, match=f'{child}: extends: unknown campaign "mian"'):
+    with pytest.raises(InputError, match=f'{child}: extends: There is no campaign "mian"'):
         load_definition(child)
 
 

@@ -89,7 +89,7 @@ def test_an_unknown_library_campaign_lists_the_known_ones() -> None:
         load_definition("rehersal")
 
     message = str(caught.value)
-    assert 'unknown campaign "rehersal"' in message
+    assert 'There is no campaign "rehersal"' in message
     assert 'Did you mean "rehearsal"?' in message
     assert "./rehersal.toml" in message
     for name in library_names():

@@ -1,0 +1,24 @@
+"""Text of any origin, fit for a terminal and for a record."""
+
+import re
+from typing import Final
+
+_LONGEST_WORD: Final = 300
+_OVERLONG: Final = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with every character that cannot be printed written out, such as `\\x1b`; those in
+    `keep` stay.
+    """
+    return "".join(
+        letter
+        if letter.isprintable() or letter in keep
+        else letter.encode("unicode_escape", errors="backslashreplace").decode()
+        for letter in text
+    )
+
+
+def shortened(text: str) -> str:
+    """The text with words that no person reads to their end cut."""
+    return _OVERLONG.sub(lambda word: f"{word[0][:_LONGEST_WORD]}...", text)
