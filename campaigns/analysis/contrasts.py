@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from campaigns.analysis.exact import cents, mean
 from campaigns.analysis.matching import Matched, MissingRun, match
 from campaigns.analysis.measures import SCORE, Measure
-from campaigns.plan import PlannedRun
+from campaigns.plan import REFERENCE, PlannedRun
 from campaigns.records import CompanyOutcome
 from manifests.errors import InputError
 
@@ -153,7 +153,7 @@ def contrasts(
     panel = panel_of(runs)
     blocks = list(dict.fromkeys((run.seed, run.repeat) for run in runs))
     unplanned = [
-        f"lineup {'reference' if left_out is None else f'without-{left_out}'} "
+        f"lineup {REFERENCE if left_out is None else f'without-{left_out}'} "
         f"at seed {seed}, repeat {repeat}"
         for seed, repeat in blocks
         for left_out in (None, *panel)

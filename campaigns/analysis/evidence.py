@@ -1,5 +1,6 @@
 """What the analysis keeps of a campaign: read from a source of records, one run at a time."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,8 @@ class Evidence:
     """One campaign: its plan, how its runs stand, and what they left.
 
     A plain scores table has no manifest, no runs' status, no daily accounts and no windows;
-    `measured` names the optional columns of outcomes that are there.
+    `measured` names the optional columns of outcomes that are there. `remarks` are what is to be
+    said about how it was read.
     """
 
     campaign: str
@@ -35,6 +37,7 @@ class Evidence:
     cash: pl.DataFrame | None
     trajectories: tuple[Conduct, ...]
     measured: frozenset[str]
+    remarks: tuple[str, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -59,9 +62,9 @@ class Evidence:
 
     @cached_property
     def missing(self) -> tuple[PlannedRun, ...]:
-        """Planned runs without outcomes."""
-        there = {outcome.run_id for outcome in self.outcomes}
-        return tuple(run for run in self.planned if run.run_id not in there)
+        """Planned runs that lack the outcome of some company."""
+        there = Counter(outcome.run_id for outcome in self.outcomes)
+        return tuple(run for run in self.planned if there[run.run_id] < len(run.lineup))
 
 
 MEASURED: Final = frozenset(

@@ -15,6 +15,7 @@ from campaigns.analysis.ranking import Ranking, ranking
 from campaigns.analysis.repeats import BlockRank, block_ranks
 from campaigns.analysis.salvage import SalvageRow, salvage_sensitivity
 from campaigns.analysis.stability import Stability, stability
+from campaigns.plan import REFERENCE
 
 ACCOUNTED = frozenset({"revenue_cents", "net_outlays_cents", "salvage_cents", "consumer_orders"})
 """What outcomes must tell for a decomposition."""
@@ -30,6 +31,14 @@ class GroupStudy:
     contrasts: Contrasts | None
     salvage: tuple[SalvageRow, ...] | None
     decomposition: tuple[AccountContrast, ...] | None
+
+    @property
+    def unplanned(self) -> tuple[str, ...]:
+        """Lineups that the contrasts need and the plan does not have; none where the plan leaves
+        the reference itself to another campaign.
+        """
+        found = () if self.contrasts is None else self.contrasts.unplanned
+        return () if any(each.startswith(f"lineup {REFERENCE}") for each in found) else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +81,7 @@ class Study:
             *self._left_out(),
             *self._not_closing(),
             *self._bound_differently(),
+            *(f"{each.campaign}: {told}." for each in self.evidence for told in each.remarks),
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -159,6 +169,10 @@ class Study:
                 told.append(f"{name}: means leave out seed {seeds}, which lacks runs.")
             if not group.ranking.equal_sets:
                 told.append(f"{name}: candidates have different numbers of outcomes in its means.")
+            if group.unplanned:
+                shown = ", ".join(group.unplanned[:2])
+                more = " and more" if len(group.unplanned) > 2 else ""
+                told.append(f"{name}: no means of contrasts where there is no {shown}{more}.")
         if self.stability.left_out:
             told.append(f"Stability leaves out {', '.join(self.stability.left_out)}.")
         if self.pool.left_out:

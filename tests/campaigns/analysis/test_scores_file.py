@@ -1,10 +1,13 @@
 """A plain table of Scores: what it may hold, what is read off it, what is refused."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from campaigns.analysis.evidence import Evidence
 from campaigns.analysis.scores_file import read_scores
 from campaigns.analysis.study import study
 from manifests.errors import InputError
@@ -95,17 +98,146 @@ def test_what_the_table_does_not_tell_is_not_made_up(tmp_path: Path) -> None:
     assert (group.salvage, group.decomposition) == (None, None)
 
 
-def test_a_missing_company_and_a_missing_world_are_said(tmp_path: Path) -> None:
-    lines = ROWS.splitlines()
-    lacking = "\n".join([HEADER, *lines[:3], *lines[4:]])
-    found = study([read_scores(written(tmp_path, lacking))])
-    assert found.groups[0].ranking.rows == ()
-    assert found.to_json()["entrants"][0]["market_cents"] is None
-    (missing,) = found.groups[0].ranking.missing
-    assert missing.seats == (2,)
-    without_bob = "\n".join([HEADER, *lines[:4]])
-    found = study([read_scores(written(tmp_path, without_bob))])
-    assert found.to_json()["groups"][0]["unplanned"] == ["lineup without-bob at seed 5, repeat 1"]
+SECOND = ROWS.replace("main,1,5,", "main,1,7,").replace(",120,", ",140,")
+"""The same worlds at another seed: ada has 20 more without bob."""
+
+
+def read(folder: Path, *lines: str) -> Evidence:
+    return read_scores(written(folder, "\n".join([HEADER, *lines]) + "\n"))
+
+
+def without(rows: str, *marks: str) -> list[str]:
+    return [line for line in rows.splitlines() if not all(mark in line for mark in marks)]
+
+
+@pytest.mark.parametrize(
+    ("marks", "missing"),
+    [
+        (["without-bob"], ["main-s7-r1-without-bob"]),
+        (["reference"], ["main-s7-r1-reference"]),
+        (["without-bob", ",1,ada,"], ["main-s7-r1-without-bob"]),
+        (["reference", ",1,ada,"], ["main-s7-r1-reference"]),
+        ([",1,ada,"], ["main-s7-r1-reference", "main-s7-r1-without-bob"]),
+    ],
+    ids=["a run", "a reference", "a company", "a company of a reference", "a candidate of a seed"],
+)
+def test_what_a_seed_lacks_is_named_and_its_means_are_over_the_others(
+    tmp_path: Path, marks: list[str], missing: list[str]
+) -> None:
+    found = study([read(tmp_path, *ROWS.splitlines(), *without(SECOND, *marks))])
+    told = found.to_json()
+    assert not told["complete"]
+    assert sorted(each["run"] for each in told["missing"]) == missing
+    assert any("means leave out seed 7" in each for each in told["notices"])
+    (group,) = told["groups"]
+    assert (group["seeds"], group["left_out_seeds"], group["equal_sets"]) == ([5], [7], True)
+    # As if only seed 5 were there.
+    assert [row["mean_score_cents"] for row in told["ranking"]] == [110, 65, 10]
+    assert [row["market_cents"] for row in told["entrants"]] == [40, 40]
+
+
+def test_a_repeat_that_has_fewer_seeds_is_missing_there(tmp_path: Path) -> None:
+    again = ROWS.replace("main,1,5,", "main,2,5,").replace(",100,", ",104,")
+    found = study([read(tmp_path, *ROWS.splitlines(), *SECOND.splitlines(), *again.splitlines())])
+    told = found.to_json()
+    assert [each["run"] for each in told["missing"]] == [
+        "main-s7-r2-reference",
+        "main-s7-r2-without-ada",
+        "main-s7-r2-without-bob",
+    ]
+    assert told["groups"][0]["seeds"] == [5]
+    # ada at seed 5: (100 + 104) / 2 - 30.
+    assert told["entrants"][0]["private_cents"] == 72
+    assert [each["repeat"] for each in told["entrants"][0]["matched"]] == [1, 1, 2]
+
+
+def test_groups_may_have_other_seeds_and_lineups(tmp_path: Path) -> None:
+    other = [line.replace("main,1,5", "repeats,1,9") for line in ROWS.splitlines()]
+    found = study([read(tmp_path, *ROWS.splitlines(), *SECOND.splitlines(), *other)])
+    assert found.to_json()["complete"]
+    assert found.to_json()["stability"]["blocks"] == [
+        "scores.main s5",
+        "scores.main s7",
+        "scores.repeats s9",
+    ]
+
+
+def test_a_lineup_that_is_nowhere_is_said(tmp_path: Path) -> None:
+    told = study([read(tmp_path, *without(ROWS, "without-bob"))]).to_json()
+    assert told["complete"], "nothing that the table has elsewhere"
+    assert told["groups"][0]["unplanned"] == ["lineup without-bob at seed 5, repeat 1"]
+    assert any("where there is no lineup without-bob" in each for each in told["notices"])
+    assert told["entrants"][0]["market_cents"] is None
+
+
+def test_ties_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    rows = [re.sub(r",-?\d+,(active|bankrupt)", r",7,\1", line) for line in ROWS.splitlines()]
+    told = study([read(tmp_path, *reversed(rows))]).to_json()
+    assert [(row["rank"], row["candidate"]) for row in told["ranking"]] == [
+        (1, "ada"),
+        (2, "bob"),
+        (3, "rule"),
+    ]
+    assert [row["positive_market_seeds"] for row in told["entrants"]] == [0, 0]
+
+
+def test_columns_that_are_not_known_are_said_to_be_passed_over(tmp_path: Path) -> None:
+    text = f"{HEADER},note,weight\n" + "\n".join(f"{line},x,2" for line in ROWS.splitlines())
+    found = study([read_scores(written(tmp_path, text))])
+    assert found.to_json()["notices"] == ["scores: columns that are not looked at: note, weight."]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text + "\n\n",
+        lambda text: text.replace("score_cents", " Score_Cents "),
+        lambda text: text.replace(",ada,", ", ada ,").replace(",100,", ", 100,"),
+    ],
+    ids=["byte order mark", "CRLF", "empty lines", "header", "blanks"],
+)
+def test_how_a_table_is_written_changes_nothing(
+    tmp_path: Path, changed: Callable[[str], str]
+) -> None:
+    text = f"{HEADER}\n{ROWS}\n"
+    plain, other = (
+        study([read_scores(written(tmp_path, each))]).to_json() for each in (text, changed(text))
+    )
+    assert plain == other
+
+
+@pytest.mark.parametrize(
+    "kind", [pl.Int16, pl.Int32, pl.UInt64, pl.Int128, pl.Float64, pl.Decimal(20, 2), pl.String]
+)
+def test_integers_of_any_type_are_read(tmp_path: Path, kind: pl.DataType) -> None:
+    frame = pl.read_csv(f"{HEADER}\n{ROWS}\n".replace("-10", "10").encode())
+    file = tmp_path / "scores.parquet"
+    frame.with_columns(pl.col("score_cents", "seed", "seat").cast(kind)).write_parquet(file)
+    assert study([read_scores(file)]).to_json()["ranking"][0]["mean_score_cents"] == 110
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        ("score_cents", pl.col("score_cents") + 0.5, "score_cents has 100.5"),
+        ("score_cents", (pl.col("score_cents") / 2).cast(pl.Decimal(20, 3)) / 8, "score_cents has"),
+        ("score_cents", pl.lit(float("nan")), "score_cents has NaN"),
+        ("score_cents", pl.lit(2**63).cast(pl.UInt64), "score_cents has 9223372036854775808"),
+        ("seed", pl.lit(value=True), "seed has true"),
+        ("seat", pl.lit("2026-01-01").str.to_date(), "seat has 2026-01-01"),
+    ],
+)
+def test_a_value_that_is_no_integer_is_named(
+    tmp_path: Path, column: str, values: pl.Expr, told: str
+) -> None:
+    frame = pl.read_csv(f"{HEADER}\n{ROWS}\n".encode())
+    file = tmp_path / "scores.parquet"
+    frame.with_columns(values.alias(column)).write_parquet(file)
+    with pytest.raises(InputError, match="not an integer") as error:
+        read_scores(file)
+    assert told.lower() in str(error.value).lower()
 
 
 @pytest.mark.parametrize(
@@ -113,12 +245,22 @@ def test_a_missing_company_and_a_missing_world_are_said(tmp_path: Path) -> None:
     [
         ("seed,seat\n1,1\n", "no column candidate, score_cents, lineup (or replaced)"),
         (f"{HEADER}\n{ROWS}\n{ROWS.splitlines()[0]}\n", "stands twice"),
-        (f"{HEADER}\n{ROWS}\n".replace(",100,", ",100.5,"), "not an integer"),
+        (f"{HEADER}\n{ROWS}\n".replace(",100,", ",100.5,"), "100.5, which is not an integer"),
         (f"{HEADER}\n{ROWS}\n".replace(",100,", ",,"), "empty cell"),
         (f"{HEADER}\n{ROWS}\n".replace("bankrupt", "gone"), "'gone' is unknown"),
         (f"{HEADER}\n{ROWS}\n".replace("without-ada,ada", "without-eve,eve"), "leaves out eve"),
-        (f"{HEADER}\n{ROWS}\n".replace("reference,,1", "reference,,3"), "has the seats 2, 3"),
+        (f"{HEADER}\n{ROWS}\n".replace("reference,,1", "reference,,3"), "all of its seats"),
         (f"{HEADER}\n" + "\n".join(ROWS.splitlines()[2:]) + "\n", "no reference lineup"),
+        (
+            f"{HEADER}\n{ROWS}\n".replace("ada,2,bob", "ada,2,eve"),
+            "seat 2 has eve, and it is bob's",
+        ),
+        (f"{HEADER}\n{ROWS}\n".replace("ada,1,rule", "ada,1,ada"), "and ada is left out"),
+        (f"{HEADER}\n{ROWS}\n".replace("ada,2,bob", "ada,3,bob"), "has a seat 3"),
+        (f"{HEADER}\n{ROWS}\n".replace("main,1,", "main,0,"), "repeat is below 1"),
+        (f"seed,{HEADER}\n{ROWS}\n", "the column seed twice"),
+        (f"{HEADER}\n", "has no rows"),
+        (f"{HEADER}\n{ROWS}\n".replace(",", ";"), "no column seed"),
         ("", "cannot be read"),
     ],
 )
