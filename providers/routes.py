@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from manifests.canonical import canonical_json, digest
+from manifests.canonical import LARGEST_INTEGER, canonical_json, digest
 from manifests.validation import input_error
 
 # Where a route's requests go, how fast, and at whose expense: no part of its identity.
@@ -149,7 +149,7 @@ class Route(_RouteData):
     endpoint_env: EnvironmentName | None = None
     credentials: Annotated[tuple[EnvironmentName, ...], Field(min_length=1)] | Literal["no key"]
     prices: Prices | None = None
-    spending_cap_cents: Annotated[int, Field(ge=1)] | None = None
+    spending_cap_cents: Annotated[int, Field(ge=1, le=LARGEST_INTEGER)] | None = None
     limits: RateLimits | None = None
     chat: ChatDialect | None = None
     responses: ResponsesDialect | None = None

@@ -5,14 +5,15 @@ complete; 2 unusable input; 3 the store or the system under it refuses; 130 inte
 reads the output any more. A defect of the program shows its traceback and ends with 70.
 """
 
+import errno
 import os
 import sys
 import traceback
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 
-from manifests.errors import ArenaError
+from manifests.errors import ArenaError, StoreError
 from manifests.fingerprints import package_version, source_fingerprint
 from orchestrator.binding import PACKAGES
 from orchestrator.cli import (
@@ -37,6 +38,8 @@ from orchestrator.cli.output import keep_password_apart, notice, refuse_password
 DEFECT: Final = 70
 READER_GONE: Final = 141
 """As a shell reports a process that SIGPIPE ended, and as nothing else ends."""
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 app = typer.Typer(
     name="ceo-arena",
@@ -80,10 +83,10 @@ def main() -> None:
     try:
         code = _exit_code()
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # The interpreter would write what is left once more when it ends, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = READER_GONE
+        code = READER_GONE if isinstance(error, BrokenPipeError) else _refused(error)
     sys.exit(code)
 
 
@@ -104,6 +107,20 @@ def _run() -> None:
     except ArenaError as error:
         notice(f"Error: {error}")
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in _FULL:
+            _show_defect()
+        sys.exit(_refused(error))
     except Exception:  # noqa: BLE001 - the last place where a defect can be told from a refusal
-        traceback.print_exc()
-        sys.exit(DEFECT)
+        _show_defect()
+
+
+def _show_defect() -> NoReturn:
+    traceback.print_exc()
+    sys.exit(DEFECT)
+
+
+def _refused(error: OSError) -> int:
+    """The exit code after the system did not take what was written, here most likely the output."""
+    notice(f"Error: Nothing more can be written: {error.strerror}.\n  Make room, then try again.")
+    return StoreError.exit_code

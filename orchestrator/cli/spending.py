@@ -1,10 +1,11 @@
 """The command that shows what a campaign spends, and sets what it may."""
 
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated, Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from manifests.canonical import LARGEST_INTEGER
 from manifests.errors import InputError
 from orchestrator.cli.output import (
     DEFAULT_STORE,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from orchestrator.store import Store
 
 app = typer.Typer()
+
+# A comma stands before three digits or is none: half of Europe would write 99,50.
+_AMOUNT: Final = re.compile(r"\$?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.([0-9]{1,2}))?")
 
 
 @app.command()
@@ -144,12 +148,13 @@ def _check_priced(store: "Store", campaign: str, candidate: str | None) -> None:
 
 
 def _cents(text: str) -> int:
-    try:
-        cents = Decimal(text.removeprefix("$").replace(",", "")) * 100
-    except InvalidOperation:
-        cents = Decimal(-1)
-    if not cents.is_finite() or cents < 1 or cents != cents.to_integral_value():
+    match = _AMOUNT.fullmatch(text)
+    dollars, cents = ("", "") if match is None else match.groups(default="")
+    # So many digits are no amount, and are not worth being read as a number.
+    most = len(str(LARGEST_INTEGER))
+    amount = int(f"0{dollars.replace(',', '')}{cents:0<2}") if len(dollars) <= most else 0
+    if not 1 <= amount <= LARGEST_INTEGER:
         raise InputError(
             f"{text} is no amount for a cap.", "Write dollars and cents, such as 2500 or 99.50."
         )
-    return int(cents)
+    return amount

@@ -85,7 +85,7 @@ def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None)
 
 def _connect(path: Path, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}",
+        f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,

@@ -1,5 +1,6 @@
 """Costs, estimates and caps, as the commands show them."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,12 @@ def test_a_cap_pauses_the_run_and_a_higher_one_lets_it_go_on(
         (("--cap", "0"), "no amount"),
         (("--cap", "1.005"), "no amount"),
         (("--cap", "NaN"), "no amount"),
+        (("--cap", "1e3"), "no amount"),
+        (("--cap", "99,50"), "no amount"),
+        (("--cap", "1,5"), "no amount"),
+        (("--cap", "1,0000"), "no amount"),
+        (("--cap", "9" * 20), "no amount"),
+        (("--cap", "9" * 5_000), "no amount"),
         (("--candidate", "diarist"), "--cap"),
         (("--cap", "5", "--candidate", "minimalist"), "There are: diarist"),
     ],
@@ -106,6 +113,19 @@ def test_what_is_no_cap_is_refused(
     answer = ceo_arena(capsys, "spending", *options, "--store", priced)
     assert (answer.code, answer.out) == (2, "")
     assert told in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "cents"),
+    [("2500", 250_000), ("2,500", 250_000), ("$1,234,567.8", 123_456_780), ("0.05", 5)],
+)
+def test_a_cap_is_read_as_it_is_written(
+    capsys: Capture, priced: Path, tmp_path: Path, text: str, cents: int
+) -> None:
+    store = shutil.copytree(priced, tmp_path / "store")
+    cap = ("--cap", text, "--candidate", "diarist")
+    given = ceo_arena(capsys, "spending", *cap, "--store", store, "--json")
+    assert given.data["routes"][0]["cap_cents"] == cents
 
 
 def campaign_file(folder: Path, prices: dict[str, str] | None) -> Path:

@@ -21,6 +21,14 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
+def test_a_backup_goes_where_the_command_is_given(
+    capsys: Capture, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ceo_arena(capsys, "backup", "tuesday", "--store", store).code == 0
+    assert open_store(str(tmp_path / "tuesday")).run(samples.KEY).status().status == "running"
+
+
 def test_a_backup_is_a_store(capsys: Capture, store: Path, tmp_path: Path) -> None:
     answer = ceo_arena(capsys, "backup", tmp_path / "monday", "--store", store)
     assert (answer.code, answer.out) == (0, "")
