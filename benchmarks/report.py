@@ -73,6 +73,7 @@ RUNS, RUNS_OF_A_THIRD = 27, 9
 LEASE_SECONDS = 600.0
 SCRIPT = "from orchestrator.cli.main import main; main()"
 
+POLL_MILLISECONDS = 5.0
 QUERIES, CHANGES = 6, 4
 BRIEFING_WORDS, RESULT_ROWS, NOTE_LINES = 1_500, 40, 60
 DIGEST = "sha256:" + 64 * "0"
@@ -302,7 +303,7 @@ def opened(written: Path) -> dict[str, float | None]:
         tab.on("request", lambda request: asked.append(request.url))
         tab.add_init_script(WATCH)
         tab.goto((written / "explorer.html").as_uri())
-        tab.wait_for_function("window.shownTimes")
+        tab.locator("#story h2").first.wait_for()
         explorer = tab.evaluate("window.shownAt")
         files = [Path(unquote(urlsplit(url).path)) for url in asked if url.startswith("file:")]
         after = []
@@ -310,7 +311,8 @@ def opened(written: Path) -> dict[str, float | None]:
             times = tab.evaluate("window.shownTimes")
             begun = tab.evaluate("performance.now()")
             tab.keyboard.press(key)
-            tab.wait_for_function("times => window.shownTimes > times", arg=times)
+            while tab.evaluate("window.shownTimes") == times:
+                tab.wait_for_timeout(POLL_MILLISECONDS)
             after.append(tab.evaluate("window.shownAt") - begun)
         browser.close()
     opening = sum(file.stat().st_size for file in files)

@@ -47,16 +47,10 @@ class _Place(TypedDict):
     attempt: int
 
 
-class _Session(NamedTuple):
-    """Some events of one attempt at a company-window."""
-
-    key: AttemptKey
-    events: list[Event]
-
-
 class _Told(NamedTuple):
     """What the journals of a run tell, table by table."""
 
+    attempts: list[tuple[AttemptKey, Attempt]]
     replies: list[ReplyRecord]
     failures: list[FailureRecord]
     queries: list[QueryRecord]
@@ -72,10 +66,10 @@ class Journal:
         self._sessions = SessionReader(store)
         self._planned = planned
 
-    @cached_property
+    @property
     def folded(self) -> list[tuple[AttemptKey, Attempt]]:
         """Every attempt that has begun, as its events fold to."""
-        return list(read_attempts(self._sessions))
+        return self._told.attempts
 
     def attempts(self) -> Iterator[AttemptRecord]:
         """By world version, seat and attempt."""
@@ -113,9 +107,10 @@ class Journal:
 
     @cached_property
     def _told(self) -> _Told:
-        """The records of all attempts in one reading: unpacking events takes most of the time."""
-        told = _Told([], [], [], [])
-        for key, events in self._each("answered", "failed", "interrupted", "tool_receipt"):
+        """What all attempts tell, in one reading: unpacking events takes most of the time."""
+        told = _Told([], [], [], [], [])
+        for key, attempt, events in read_attempts(self._sessions, ("tool_receipt",)):
+            told.attempts.append((key, attempt))
             calls = _calls(events)
             number = 0
             for event in events:
@@ -130,12 +125,6 @@ class Journal:
                     case ToolReceipt(file_change=FileChange() as change):
                         told.notes.append(self._note(key, change))
         return told
-
-    def _each(self, *kinds: str) -> Iterator[_Session]:
-        for version in sorted({key.version for key in self._sessions.attempts()}):
-            of_version = self._sessions.of_kinds(kinds, version)
-            for key in sorted(of_version):
-                yield _Session(key, [decode_event(body) for body in of_version[key]])
 
     def _place(self, key: AttemptKey) -> _Place:
         return _Place(

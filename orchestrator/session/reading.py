@@ -6,7 +6,7 @@ Any process may read at any time, whoever plays the run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -23,7 +23,7 @@ from manifests.model import CampaignManifest, ModelCandidate
 from orchestrator.bound import bound_scenario
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import Allowance, Use
-from orchestrator.session.events import Answered, Event, decode_event
+from orchestrator.session.events import Answered, Event, decode_event, kind_of
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.state import Counts, SessionState, fold
 from orchestrator.store import (
@@ -309,7 +309,8 @@ class WindowReader:
         holds = self._store.holds.of(self._campaign).windows_of(planned.run_id)
         for place in sorted({*settled, *keys}):
             attempts = tuple(
-                _attempt(sessions, key, telling.get(key, [])) for key in keys.get(place, ())
+                _attempt(sessions, key, map(decode_event, telling.get(key, ())))
+                for key in keys.get(place, ())
             )
             closed = settled.get(place)
             status = attempts[-1].status if closed is None else closed.status
@@ -361,25 +362,30 @@ class WindowReader:
         return ""
 
 
-def read_attempts(sessions: SessionReader) -> Iterator[tuple[AttemptKey, Attempt]]:
-    """Every attempt of a run that has begun, by world version, seat and number; the journal of one
-    world version is in memory at a time.
+def read_attempts(
+    sessions: SessionReader, also: Collection[str]
+) -> Iterator[tuple[AttemptKey, Attempt, list[Event]]]:
+    """Every attempt of a run that has begun, by world version, seat and number, with those of its
+    events that tell how it stands and those of the kinds `also`; the journal of one world version
+    is in memory at a time.
     """
     for version, keys in groupby(sessions.attempts(), lambda key: key.version):
-        telling = sessions.of_kinds(_TELLING, version)
+        found = sessions.of_kinds({*_TELLING, *also}, version)
         for key in keys:
-            yield key, _attempt(sessions, key, telling.get(key, []))
+            events = [decode_event(body) for body in found.get(key, ())]
+            telling = (event for event in events if kind_of(event) in _TELLING)
+            yield key, _attempt(sessions, key, telling), events
 
 
 def _events(sessions: SessionReader, key: AttemptKey) -> tuple[Event, ...]:
     return tuple(decode_event(body) for body in sessions.events(key))
 
 
-def _attempt(sessions: SessionReader, key: AttemptKey, telling: Iterable[bytes]) -> Attempt:
+def _attempt(sessions: SessionReader, key: AttemptKey, telling: Iterable[Event]) -> Attempt:
     """How an attempt stands, by the events of it that tell; of one that is open or that began with
     usage of earlier ones, by all of them.
     """
-    state = fold(PrivateFiles(), map(decode_event, telling))
+    state = fold(PrivateFiles(), telling)
     if state.closed is None or key.attempt:
         state = fold(PrivateFiles(), _events(sessions, key))
     return Attempt.of(key.attempt, state)

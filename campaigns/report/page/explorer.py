@@ -24,7 +24,8 @@ PAGE: Final = "explorer.html"
 CHUNKS: Final = "explorer"
 REPORT: Final = "report.html"
 
-_COMPRESSION: Final = 6
+# Half again as fast as the usual level, for a tenth more on the disk.
+_COMPRESSION: Final = 4
 _GZIP: Final = zlib.MAX_WBITS + 16
 
 
