@@ -100,6 +100,21 @@ class CampaignResults:
         """Whether every planned run has its outcomes."""
         return not self.unfinished
 
+    @property
+    def undecided(self) -> tuple[Health, ...]:
+        """The models that sealed fewer than half of their windows, so that their Scores say little
+        about them.
+        """
+        rows = () if self.conduct is None else self.conduct.health
+        return tuple(row for row in rows if row.candidate and row.mostly_unsealed)
+
+    @property
+    def answers(self) -> bool:
+        """Whether the campaign answers what it asks: it is complete, and no model is in it in name
+        only because its service could not be used.
+        """
+        return self.complete and not any(row.never_reached for row in self.undecided)
+
     def to_json(self) -> dict[str, Any]:
         """The results as plain JSON, money in integer cents.
 

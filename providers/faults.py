@@ -104,6 +104,9 @@ _TELLING_CODES: Final[Mapping[str, FaultKind]] = {
 # How a service says that reasoning which came back is not, or no longer, readable to it.
 UNREAD_REASONING: Final = frozenset({"invalid_encrypted_content"})
 
+# Our own: a web page came with success where a model's reply was due.
+WEB_PAGE: Final = "web_page"
+
 # These say something only where no HTTP status does: inside a stream that began with success.
 _VAGUE_CODES: Final = frozenset(
     {"badrequest", "badrequesterror", "invalidargument", "invalidparameter", "invalidrequesterror"}

@@ -1,6 +1,7 @@
 """What a person has to put right before a route can be asked again (providers.md section 4)."""
 
 from providers.contract import Fault
+from providers.faults import WEB_PAGE
 from providers.routes import Route
 
 
@@ -15,6 +16,8 @@ def what_to_fix(fault: Fault, route: Route) -> str:
         )
     if fault.kind != "refused":
         return ""
+    if fault.code == WEB_PAGE:
+        return f"Look at {place}: it leads to a web page, of a proxy perhaps, and not to a model."
     match fault.status:
         case 401 | 403:
             return f"Look at {key}, and at what it may be used for."

@@ -18,7 +18,7 @@ from zlib import crc32
 import httpx2
 
 from providers.contract import Fault, ProviderFault
-from providers.faults import Scrub, fault_of, request_id, vendor_error
+from providers.faults import WEB_PAGE, Scrub, fault_of, request_id, vendor_error
 from providers.sse import Event, EventDecoder, EventTooLarge
 
 LARGEST_REFUSAL_BYTES: Final = 1024 * 1024
@@ -297,6 +297,11 @@ async def _refuse_document(response: httpx2.Response, scrub: Scrub) -> None:
         found = fault_of(error, None, headers=response.headers, now=_now(), scrub=scrub)
         raise ProviderFault(found)
     shown = scrub(f"The answer is a {content_type} document, not a stream: {error.message}")
+    if "html" in content_type:
+        # No service of a model answers with a page: the address is another one, which no repetition
+        # changes. What stands before the service may have passed the request on all the same.
+        page = Fault(kind="refused", code=WEB_PAGE, message=shown, maybe_billed=True)
+        raise ProviderFault(page)
     raise ProviderFault(unreadable(shown))
 
 

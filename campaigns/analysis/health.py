@@ -44,6 +44,25 @@ class Health:
         )
 
     @property
+    def failed(self) -> int:
+        """Windows that closed without a decision though the allowance was not spent: no reply came,
+        or none that could be read.
+        """
+        return self.timeout + self.protocol_error
+
+    @property
+    def never_reached(self) -> bool:
+        """Whether the candidate sealed nothing, and failures had a part in it: its Scores are not
+        its own doing.
+        """
+        return self.sealed == 0 and self.failed > 0
+
+    @property
+    def mostly_unsealed(self) -> bool:
+        """Whether fewer than half of its windows were sealed."""
+        return 2 * self.sealed < self.active
+
+    @property
     def unsealed_rate(self) -> float | None:
         """Windows that were not sealed, as a share of the active ones."""
         return float(Fraction(self.active - self.sealed, self.active)) if self.active else None

@@ -67,7 +67,8 @@ def launch(
 
     A short form bears the campaign's name; keep it in another store than the whole one.
 
-    Ends with 1 when the campaign did not come to its end. JSON: as `results` gives it.
+    Ends with 1 when the campaign did not come to its end, or a model sealed nothing because its
+    service failed. JSON: as `results` gives it.
     """
     from campaigns.definition import load_definition
     from campaigns.plan import plan
@@ -232,13 +233,14 @@ def _serve(location: str, name: str, port: int, as_json: bool) -> None:
 
 
 def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None:
-    """Print the results of a campaign that came to rest; exit with 1 if it is not complete."""
+    """Print the results of a campaign that came to rest; exit with 1 if they are no answer."""
     from orchestrator.cli.experiments import print_results
 
+    answers = False
     if progress.finished or as_json:
-        print_results(store, progress.campaign, as_json)
-    if not progress.finished:
-        _say_where_it_stands(progress, store.location)
+        answers = print_results(store, progress.campaign, as_json)
+    _say_where_it_stands(progress, store.location)
+    if not (progress.finished and answers):
         raise typer.Exit(INCOMPLETE)
 
 

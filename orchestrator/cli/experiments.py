@@ -26,6 +26,7 @@ from orchestrator.cli.output import (
 from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
+    from campaigns.analysis.health import Health
     from orchestrator.estimate import Forecast
     from orchestrator.overview import Overview
     from orchestrator.store import Store
@@ -122,7 +123,9 @@ def results(
 ) -> None:
     """Show a campaign's ranking, contrasts and bankruptcies, as far as its runs are completed.
 
-    Ends with 1 when runs are missing, and names them.
+    Ends with 1 when runs are missing, which it names, and when a model sealed nothing because its
+    service failed. Every model that sealed fewer than half of its windows is named on standard
+    error.
 
     JSON: campaign, plan_hash, market, complete, runs, missing, groups (the
     seeds that means are over), ranking, entrants (private, others, market),
@@ -134,8 +137,8 @@ def results(
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
-        complete = print_results(opened, chosen_campaign(opened, name), as_json)
-    if not complete:
+        answers = print_results(opened, chosen_campaign(opened, name), as_json)
+    if not answers:
         raise typer.Exit(INCOMPLETE)
 
 
@@ -227,7 +230,8 @@ def _place_of_search(store: str | None) -> Iterator[str]:
 
 
 def print_results(store: "Store", campaign: str, as_json: bool) -> bool:
-    """Print a campaign's results from an open store; returns whether no run is missing.
+    """Print a campaign's results from an open store, and say which models hardly decided; returns
+    whether the results answer what the campaign asks.
 
     Raises:
         InputError: the store has no such campaign.
@@ -240,7 +244,25 @@ def print_results(store: "Store", campaign: str, as_json: bool) -> bool:
         print_json(found.to_json())
     else:
         show_results(found)
-    return found.complete
+    for row in found.undecided:
+        notice(_undecided(row, campaign))
+    return found.answers
+
+
+def _undecided(row: "Health", campaign: str) -> str:
+    """What a person must know before believing the Scores of a model that hardly decided."""
+    causes = {
+        "budget exhausted": row.budget_exhausted,
+        "timeout": row.timeout,
+        "protocol error": row.protocol_error,
+    }
+    why = ", ".join(f"{count:,} {cause}" for cause, count in causes.items() if count)
+    sealed = f"{row.sealed:,} of" if row.sealed else "none of"
+    return (
+        f"WARNING: {row.candidate} sealed {sealed} its {row.active:,} settled company-windows "
+        f"({why}). Its Scores are mostly those of a company without decisions, not of the model. "
+        f"Why: ceo-arena failures {campaign}"
+    )
 
 
 def _forecast(found: "Overview", past: str | None) -> "Forecast":

@@ -1,8 +1,9 @@
 """The console script: every command, and what becomes of an error.
 
 Exit codes: 0 done; 1 the answer is no, such as a replay that differs or a campaign that is not
-complete; 2 unusable input; 3 the store or the system under it refuses; 130 interrupted; 141 nobody
-reads the output any more. A defect of the program shows its traceback and ends with 70.
+complete or in which a model never decided; 2 unusable input; 3 the store or the system under it
+refuses; 130 interrupted; 141 nobody reads the output any more. A defect of the program shows its
+traceback and ends with 70.
 """
 
 import errno

@@ -111,7 +111,7 @@ FaultsOption = Annotated[
 _PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*:[^\s/@]+@")
 
 INCOMPLETE: Final = 1
-"""The exit code when runs are missing: what is printed is not the whole answer."""
+"""The exit code when runs or decisions are missing: what is printed is not the whole answer."""
 
 
 class Column(NamedTuple):

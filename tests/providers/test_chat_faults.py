@@ -271,17 +271,22 @@ def test_an_error_object_instead_of_a_stream() -> None:
     assert fault.kind == "refused"
 
 
-@pytest.mark.parametrize(
-    ("body", "content_type"),
-    [
-        ("<html>Sign in to the network</html>", "text/html; charset=utf-8"),
-        ({"object": "chat.completion", "choices": []}, "application/json"),
-    ],
-)
-def test_a_document_instead_of_a_stream(body: Any, content_type: str) -> None:
-    fault = faulted(refusal(200, body, content_type=content_type))
+def test_a_document_instead_of_a_stream() -> None:
+    body = {"object": "chat.completion", "choices": []}
+    fault = faulted(refusal(200, body, content_type="application/json"))
     assert (fault.kind, fault.maybe_billed) == ("protocol", True)
     assert "not a stream" in fault.message
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml"]
+)
+def test_a_page_instead_of_a_stream_is_a_wrong_address(content_type: str) -> None:
+    body = "<html>Sign in to the network</html>"
+    fault = faulted(refusal(200, body, content_type=content_type))
+    assert (fault.kind, fault.code, fault.maybe_billed) == ("refused", "web_page", True)
+    assert "not a stream: Sign in to the network" in fault.message
+    assert "Look at the base URL" in fault.message
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,12 @@ def test_it_is_named(kind: FaultKind, status: int | None, words: str) -> None:
     assert words in what_to_fix(fault, route())
 
 
+def test_a_page_is_a_wrong_address() -> None:
+    described = route(endpoint=None, endpoint_env="ANALYST_URL")
+    fault = Fault(kind="refused", code="web_page", message="A page.")
+    assert "the base URL in ANALYST_URL: it leads to a web page" in what_to_fix(fault, described)
+
+
 def test_a_route_by_variables_names_them() -> None:
     described = route(endpoint=None, endpoint_env="ANALYST_URL", credentials="no key")
     assert "ANALYST_URL" in what_to_fix(Fault(kind="refused", message="", status=404), described)

@@ -1,22 +1,45 @@
 """The results of a campaign, whole and partial, as tables and as JSON."""
 
+import asyncio
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from campaigns.definition import parse_definition
+from campaigns.plan import plan
 from campaigns.records import CompanyOutcome
 from engine.policies.base import make_policy
 from engine.scenario import load_scenario
 from engine.state import WorldState
+from orchestrator.binding import frozen
+from orchestrator.bound import bound_scenario
+from orchestrator.ceos import Closed, Window, seated
 from orchestrator.cli.experiments import print_results
+from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.single import Ceo, play
 from orchestrator.store import RunKey, open_store
+from orchestrator.world import StopRequest, World
 from tests.orchestrator.cli.commands import ceo_arena, is_plain
 from tests.orchestrator.cli.played import PANEL, campaign_data, play_campaign, poor_scenario
 
 Capture = pytest.CaptureFixture[str]
+
+SEALED = CompanyWindowStatus.SEALED
+BUDGET_EXHAUSTED = CompanyWindowStatus.BUDGET_EXHAUSTED
+TIMEOUT = CompanyWindowStatus.TIMEOUT
+PROTOCOL_ERROR = CompanyWindowStatus.PROTOCOL_ERROR
+
+ROUTE = {
+    "protocol": "chat",
+    "model": "analyst-1",
+    "native_ceiling": 65_536,
+    "endpoint": "http://127.0.0.1:9/v1",
+    "credentials": "no key",
+}
 
 RIVALS = [f"the-{policy}" for policy in PANEL]
 
@@ -264,3 +287,71 @@ class TestResults:
 def whole_dollars(cents: int) -> str:
     amount = round(Fraction(cents, 100))
     return f"{'-' if amount < 0 else ''}${abs(amount):,}"
+
+
+class Closing:
+    """A model's seat whose windows close as they are told to, the last way again and again."""
+
+    identity = "a test"
+
+    def __init__(self, *statuses: CompanyWindowStatus) -> None:
+        self._statuses = list(statuses)
+
+    async def decide(self, window: Window) -> Closed:
+        status = self._statuses[0] if len(self._statuses) == 1 else self._statuses.pop(0)
+        if status is not CompanyWindowStatus.SEALED:
+            return Closed(status, None, "as a test wants it")
+        return Closed(status, make_policy("no-action", {}).decide(window.observation))
+
+
+def play_with_models(store: Path, models: Mapping[str, Closing]) -> None:
+    """A campaign in which each of these sits in a seat of its own, over three windows."""
+    candidates: list[dict[str, Any]] = [
+        {"id": name, "seat": seat, "route": ROUTE} for seat, name in enumerate(models, start=1)
+    ]
+    candidates.append({"id": "rival", "seat": len(models) + 1, "policy": "growth"})
+    data = {"name": "faint", "seeds": [3], "horizon_days": 17, "lineups": ["reference"]}
+    planned = plan(parse_definition({**data, "candidates": candidates}, "the campaign of a test"))
+    with open_store(str(store), create=True) as opened:
+        opened.catalogue.create_campaign(frozen(planned), planned.runs)
+        manifest, (row,) = opened.catalogue.manifest("faint"), opened.catalogue.runs("faint")
+        run, scenario = opened.run(row.key), bound_scenario(manifest)
+        lease = run.acquire("a test", 600)
+        ceos = seated(manifest, row.planned.lineup, lambda candidate, _: models[candidate.id])
+        world = World(run, lease, row.planned, scenario, ceos, StopRequest())
+        assert asyncio.run(world.play()) is RunState.COMPLETED
+        run.release(lease)
+
+
+class TestModelsThatHardlyDecide:
+    """A Score without decisions is no measurement of a model, and is not shown as one."""
+
+    def test_what_never_sealed_for_its_service_is_an_answer_that_is_no(
+        self, capsys: Capture, tmp_path: Path
+    ) -> None:
+        models = {
+            "mute": Closing(PROTOCOL_ERROR, PROTOCOL_ERROR, TIMEOUT),
+            "half": Closing(SEALED, SEALED, TIMEOUT),
+        }
+        play_with_models(tmp_path / "store", models)
+        for as_json in ((), ("--json",)):
+            answer = ceo_arena(capsys, "results", "--store", tmp_path / "store", *as_json)
+            assert answer.code == 1
+            assert answer.err.startswith(
+                "WARNING: mute sealed none of its 3 settled company-windows (1 timeout, 2 protocol "
+                "error)."
+            )
+            assert "ceo-arena failures faint" in answer.err
+            assert "half" not in answer.err, "it sealed most of its windows"
+        answer = ceo_arena(capsys, "resume", "--store", tmp_path / "store")
+        assert (answer.code, "WARNING: mute" in answer.err) == (1, True)
+
+    def test_what_spent_its_allowance_is_named_and_is_an_answer(
+        self, capsys: Capture, tmp_path: Path
+    ) -> None:
+        models = {"slow": Closing(BUDGET_EXHAUSTED), "seldom": Closing(SEALED, TIMEOUT)}
+        play_with_models(tmp_path / "store", models)
+        answer = ceo_arena(capsys, "results", "--store", tmp_path / "store")
+        assert answer.code == 0
+        assert "slow sealed none of its 3 settled" in answer.err
+        assert "seldom sealed 1 of its 3 settled company-windows (2 timeout)" in answer.err
