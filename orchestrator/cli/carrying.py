@@ -141,6 +141,7 @@ def carry_out(
 
             place = (store.location, campaign, hosts, most_hosts)
             with session(options, *place) as running, view() as shown_by:
+                interruption.take()
                 return _followed(running, reader, shown_by, interruption)
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held

@@ -2,6 +2,8 @@
 
 Ray replaces the handlers of the thread that starts it, and is hurt by an exception in the middle;
 `actors.session` starts and ends it in a thread of its own, so that these stay and strike elsewhere.
+Wherever it starts, it puts a handler before that of SIGTERM, which prints a stack and sets an alarm
+that aborts the process three seconds later: once Ray is there, the signals are taken back.
 """
 
 import os
@@ -9,7 +11,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
@@ -25,9 +27,23 @@ class Interruption:
     def __init__(self) -> None:
         self._asked = False
         self._deferred = False
+        self._before: dict[signal.Signals, Any] = {}
 
-    def ask(self, _signal: int, _frame: FrameType | None) -> None:
-        """The handler of the signals."""
+    def take(self) -> None:
+        """Handle the signals, also after somebody else's code has put itself before."""
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before = signal.signal(number, self._ask)
+                self._before.setdefault(number, before)
+
+    def give_back(self) -> None:
+        """Let the signals be handled as they were before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, _signal: int, _frame: FrameType | None) -> None:
+        # One that came while Ray was starting has set its alarm.
+        signal.alarm(0)
         if self._asked:
             _end_at_once()
         self._asked = True
@@ -60,16 +76,11 @@ def interruptible() -> Iterator[Interruption]:
     ignored, as under nohup, stays so.
     """
     interruption = Interruption()
-    before = {
-        number: signal.signal(number, interruption.ask)
-        for number in _SIGNALS
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
+    interruption.take()
     try:
         yield interruption
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        interruption.give_back()
 
 
 def _end_at_once() -> None:

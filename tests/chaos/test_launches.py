@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,10 +164,14 @@ def test_leaving_hurts_nothing_and_says_how_to_go_on(
         # As a terminal does it: to every process of the group.
         os.killpg(launched.pid, number)
     else:
-        launched.send_signal(number)
+        # Ray's own handler of this signal would end the process after three seconds.
+        with long_trial.held():
+            launched.send_signal(number)
+            time.sleep(4)
     left = finished(launched)
     assert left.returncode == 130, left.stderr
     assert left.stdout == ""
+    assert "***" not in left.stderr, "no stack of Ray's"
     assert "Go on with: ceo-arena resume trial --store store" in left.stderr
     assert "Traceback" not in left.stderr
     _, alive = psutil.wait_procs(started, timeout=10)
