@@ -19,7 +19,7 @@ import pytest
 from campaigns.definition import load_definition
 from campaigns.plan import plan
 from orchestrator.binding import frozen
-from orchestrator.bound import bound_scenario
+from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.quota import LimitLedger, ledger_path
@@ -35,6 +35,7 @@ from orchestrator.session.events import (
 )
 from orchestrator.session.services import ModelServices
 from orchestrator.store import SessionStore, Store, open_store
+from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import start_gateway
 from providers.rehearsal.statistics import Entry
@@ -195,19 +196,28 @@ def undisturbed_models(file: Path, folder: Path) -> tuple[dict[str, Evidence], J
         return evidence_in(store), read_journals(store), gateway.statistics()["requests"]
 
 
+def play_store(location: str) -> None:
+    """Play all runs of the campaign of a store in this process, one after the other."""
+    with open_store(location) as store:
+        asyncio.run(_play_all(store))
+
+
 async def _play_all(store: Store) -> None:
     manifest = store.catalogue.manifest(CAMPAIGN)
     limits, stop = LimitLedger(ledger_path()), StopRequest()
     services = ModelServices(manifest, store.controls, limits)
     rest = partial(stop.ask, StopKind.PAUSE)
+    seconds = execution_limits(manifest).lease_seconds
     try:
         for row in store.catalogue.runs(CAMPAIGN):
             run, scenario = store.run(row.key), bound_scenario(manifest)
-            lease = run.acquire("a test", 600)
+            tenure = tenure_of_run(run, seconds)
+            lease = await tenure.take_unless_kept()
             with services.for_run(run, lease, scenario, rest) as models:
                 ceos = seated(manifest, row.planned.lineup, models.ceo)
                 world = World(run, lease, row.planned, scenario, ceos, stop)
-                assert await models.kept_while(world.play()) is RunState.COMPLETED
+                end = await tenure.keep(lease, models.kept_while(world.play()))
+                assert end is RunState.COMPLETED
     finally:
         await services.close()
 
