@@ -110,6 +110,7 @@ def open_server(url: URL, create: bool) -> Server:
         raise
 
 
+@repeated
 def _create(catalogue: Database) -> None:
     with catalogue.write(CommitPoint.CREATE_DATABASE) as connection:
         # Nobody else makes it at the same time, but somebody may have.

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, inspect, select
 
 from manifests.errors import StoreError
 from orchestrator.owners import has_ended
-from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
+from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, repeated
 from orchestrator.store.schema import REVISION, campaign_leases, run_leases
 
 _ALEMBIC: Final = Lock()
@@ -48,6 +48,11 @@ def upgrade(database: Database, found: str | None) -> None:
             f"this version knows revisions up to {REVISION}.",
             "Install the ceo-arena that wrote it, or a later one, or name another store.",
         )
+    _upgrade(database)
+
+
+@repeated
+def _upgrade(database: Database) -> None:
     with _ALEMBIC, database.write(CommitPoint.UPGRADE_DATABASE) as connection:
         # Of several that begin at once one migrates; the others find nothing left to do.
         _check_nobody_uses(connection, database.place)

@@ -2,24 +2,23 @@
 
 Run as a program with an empty directory: every commit ends the life of a store of its own. With the
 URLs of two databases of PostgreSQL, too, one store lives there, and dies once at every kind of
-commit. It prints one JSON object: the `points` that an undisturbed life commits, and as `faults`
-what went wrong. Each life is a process of its own, forked before anything is open.
+commit, and another whose connection is lost once at each. It prints one JSON object: the `points`
+that an undisturbed life commits, and as `faults` what went wrong. Each life is a process of its
+own, forked before anything is open.
 """
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, event, make_url, select
+from sqlalchemy import Connection, Engine, RowMapping, event, select
 from sqlalchemy.pool import Pool
 
 # Every life upgrades a store. Imported here, Alembic is there when they are forked.
@@ -44,13 +43,11 @@ from orchestrator.store import (
     Target,
     open_store,
 )
-from orchestrator.store.connection import Database
 from orchestrator.store.copying import backup
-from orchestrator.store.files import open_file
 from orchestrator.store.location import is_shared
-from orchestrator.store.postgresql import PostgresqlDatabase, postgresql_engine
-from orchestrator.store.schema import acts, metadata, run_environments, version_table
+from orchestrator.store.schema import acts, metadata, run_environments
 from tests.orchestrator.store import raw, samples
+from tests.orchestrator.store.grounds import Databases, Directories, Ground
 
 # What may differ between an undisturbed life and one in two parts: times, and who did it.
 VOLATILE = {
@@ -63,86 +60,6 @@ PER_OWNER = (acts, run_environments)
 WAITING = replace(samples.RUNS[1], lineup=("grower", SEARCH_WINNER))
 FIRST = (samples.RUNS[0], WAITING)
 LONGER = (*samples.RUNS, samples.planned_run("trial-s11-longer", 2))
-
-
-class Ground(Protocol):
-    """Where stores are; a store there has one `location`, and its life begins `another`."""
-
-    def fresh(self, name: str) -> str:
-        """An empty store of the revision before the first, so that it is upgraded, too."""
-        ...
-
-    def another(self, location: str) -> str: ...
-
-    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
-        """All databases of a store and of the other one."""
-        ...
-
-    def leftover(self, location: str) -> bool: ...
-
-
-class Directories:
-    """Stores in directories below one."""
-
-    def __init__(self, within: Path) -> None:
-        self._within = within
-        self._template = within / "template"
-        open_store(str(self._template), create=True).close()
-        samples.rewind(self._template / "catalogue.db")
-
-    def fresh(self, name: str) -> str:
-        return str(shutil.copytree(self._template, self._within / name))
-
-    def another(self, location: str) -> str:
-        return str(Path(location) / "another")
-
-    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
-        for path in sorted(Path(location).rglob("*.db")):
-            with closed(open_file(path)) as database:
-                yield path.name, database
-
-    def leftover(self, location: str) -> bool:
-        return any(Path(location).rglob(".*"))
-
-
-class Databases:
-    """One store after the other in two databases, which hold nothing else."""
-
-    def __init__(self, location: str, another: str) -> None:
-        self._places = location, another
-
-    def fresh(self, name: str) -> str:
-        del name
-        for _, database in self.databases(self._places[0]):
-            with database.engine.connect() as connection:
-                connection.exec_driver_sql("DROP SCHEMA public CASCADE")
-                connection.exec_driver_sql("CREATE SCHEMA public")
-                if database.place == self._places[0]:
-                    version_table.create(connection)
-        return self._places[0]
-
-    def another(self, location: str) -> str:
-        del location
-        return self._places[1]
-
-    def databases(self, location: str) -> Iterator[tuple[str, Database]]:
-        del location
-        for place in self._places:
-            with closed(PostgresqlDatabase(postgresql_engine(make_url(place)), place)) as database:
-                yield place, database
-
-    def leftover(self, location: str) -> bool:
-        """Whether somebody who is gone still holds a lock."""
-        idle = "SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
-        return bool(raw.execute(location, idle))
-
-
-@contextmanager
-def closed(database: Database) -> Iterator[Database]:
-    try:
-        yield database
-    finally:
-        database.close()
 
 
 def live(location: str, another: str) -> None:
@@ -398,16 +315,40 @@ def all_in_turn(
         yield f"nobody died at {sorted(missing)}"
 
 
+def cut_off_in_turn(ground: Ground, expected: Content) -> Iterator[str]:
+    """One store, whose server ends the connection once before every kind of commit."""
+    location = ground.fresh("cut off")
+    seen: set[CommitPoint] = set()
+
+    def cut(connection: Connection) -> None:
+        point = connection.get_execution_options().get("commit_point")
+        if point is not None and point not in seen:
+            seen.add(point)
+            backend = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            raw.execute(location, f"SELECT pg_terminate_backend({backend}, 5000)")
+
+    def work() -> None:
+        event.listen(Engine, "commit", cut)
+        live(location, ground.another(location))
+
+    if forked(work) != 0:
+        yield "a life that is cut off from its server does not come to its end"
+    yield from faults_in(ground, location, expected)
+
+
 def main(directory: Path, *places: str) -> None:
     ground: Ground = Databases(*places) if places else Directories(directory)
     whole = ground.fresh("undisturbed")
     points = undisturbed(ground, whole, directory / "points")
     expected = list(content(ground, whole))
     if places:
-        faults = all_in_turn(ground, points, expected, directory / "deaths")
+        faults = [
+            *all_in_turn(ground, points, expected, directory / "deaths"),
+            *cut_off_in_turn(ground, expected),
+        ]
     else:
-        faults = each_alone(ground, points, expected)
-    found = {"points": points, "tables": len(expected), "faults": list(faults)}
+        faults = list(each_alone(ground, points, expected))
+    found = {"points": points, "tables": len(expected), "faults": faults}
     sys.stdout.write(json.dumps(found))
 
 

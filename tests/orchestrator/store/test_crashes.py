@@ -1,4 +1,6 @@
-"""SIGKILL before and after every commit there is: the store goes on as if nothing had happened."""
+"""SIGKILL before and after every commit there is, and a connection lost before each: the store goes
+on as if nothing had happened.
+"""
 
 import json
 import subprocess
@@ -36,7 +38,7 @@ def test_a_store_in_files_survives_a_kill_at_every_commit_point(tmp_path: Path) 
     assert set(deaths(tmp_path)["points"]) == set(CommitPoint) - BETWEEN
 
 
-def test_a_store_on_a_server_survives_a_kill_at_every_commit_point(
+def test_a_store_on_a_server_survives_a_kill_and_a_lost_connection_at_every_commit_point(
     tmp_path: Path, postgresql: Server
 ) -> None:
     places = [postgresql.url(postgresql.new_database()) for _ in range(2)]
