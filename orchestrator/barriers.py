@@ -20,8 +20,8 @@ class SeatAtWork:
 
     `status` is open, or that with which its present attempt ended. `doing` says what an open one is
     at, or why it ended; `until` is the end of a back-off, or of the wait before a fresh attempt.
-    `open_seconds` counts from the opening of the present attempt, `seconds` from the last thing that
-    happened in it.
+    `open_seconds` counts from the opening of the present attempt, `seconds` from the last thing
+    that happened in it.
     """
 
     seat: int
