@@ -17,7 +17,7 @@ from orchestrator.binding import frozen, with_endpoints
 from orchestrator.bound import execution_limits
 from orchestrator.owners import own_name
 from orchestrator.store import RunKey, Store
-from orchestrator.tenure import Tenure
+from orchestrator.tenure import tenure_of_campaign
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,7 @@ def extend(store: Store, planned: CampaignPlan, environment: Mapping[str, str]) 
     if key is not None:
         after = with_endpoints(after, key, environment)
     seconds = execution_limits(before).lease_seconds
-    tenure = Tenure(
-        lambda owner: store.catalogue.acquire_campaign(name, owner, seconds),
-        store.catalogue.renew,
-        store.catalogue.release,
-        own_name(),
-    )
+    tenure = tenure_of_campaign(store.catalogue, name, seconds, own_name())
     lease = asyncio.run(tenure.take_unless_kept())
     try:
         begun = {

@@ -110,7 +110,7 @@ class Operator:
     def __init__(self, store: Store, campaign: str) -> None:
         self._store = store
         self._campaign = campaign
-        self._manifest: CampaignManifest = store.catalogue.manifest(campaign)
+        self._manifest: CampaignManifest = store.catalogue.manifest_in_force(campaign)
         self._window_days = bound_scenario(self._manifest).window_days
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
 

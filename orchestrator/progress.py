@@ -190,7 +190,8 @@ class ProgressReader:
         self.campaign = campaign
         manifest, _ = store.catalogue.planned(campaign)
         self._scenario: Scenario = bound_scenario(manifest)
-        self._slots = execution_limits(manifest).max_active_runs
+        in_force = store.catalogue.manifest_in_force(campaign)
+        self._slots = execution_limits(in_force).max_active_runs
         self._completed: dict[str, RunProgress] = {}
 
     def read(self) -> CampaignProgress:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from manifests.errors import StoreError
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.owners import has_ended, is_alive, own_name
-from orchestrator.store import Lease, LeaseHeld, RunStore
+from orchestrator.store import Catalogue, Lease, LeaseHeld, RunStore
 
 _T = TypeVar("_T")
 
@@ -106,6 +106,16 @@ class Tenure:
             # Nobody needs to wait for a dead owner: the lease is given up in its name.
             self._release(self._acquire(held.owner))
             return self._acquire(self._owner)
+
+
+def tenure_of_campaign(catalogue: Catalogue, name: str, seconds: float, owner: str) -> Tenure:
+    """The tenure of a campaign by `owner`, for so many seconds at a time."""
+    return Tenure(
+        lambda each: catalogue.acquire_campaign(name, each, seconds),
+        catalogue.renew,
+        catalogue.release,
+        owner,
+    )
 
 
 def tenure_of_run(run: RunStore, seconds: float) -> Tenure:

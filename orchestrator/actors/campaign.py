@@ -29,7 +29,7 @@ from orchestrator.scheduler import (
 )
 from orchestrator.store import DesiredState, RunKey, RunStatus, RunStore, open_store
 from orchestrator.suspicion import Standing, Suspicion
-from orchestrator.tenure import Tenure, queue_again, tenure_of_run
+from orchestrator.tenure import queue_again, tenure_of_campaign, tenure_of_run
 from orchestrator.webhook import Rest, Webhook
 from orchestrator.world import StopKind, put_to_rest
 
@@ -66,7 +66,7 @@ class CampaignScheduler:
         self._store = open_store(location)
         self._catalogue = self._store.catalogue
         self._campaign = campaign
-        manifest = self._catalogue.manifest(campaign)
+        manifest = self._catalogue.manifest_in_force(campaign)
         self._plan = bound_plan(manifest)
         self._limits = execution_limits(manifest)
         self._hosts = Hosts(
@@ -91,12 +91,7 @@ class CampaignScheduler:
             StoreError, IntegrityError: the catalogue refuses or contradicts itself.
         """
         catalogue, seconds = self._catalogue, self._limits.lease_seconds
-        tenure = Tenure(
-            lambda owner: catalogue.acquire_campaign(self._campaign, owner, seconds),
-            catalogue.renew,
-            catalogue.release,
-            self._owner,
-        )
+        tenure = tenure_of_campaign(catalogue, self._campaign, seconds, self._owner)
         lease = await tenure.take_unless_kept()
         try:
             return await tenure.keep(lease, self._schedule(requeue))

@@ -46,7 +46,7 @@ class Host:
         _collect_less()
         self._store = open_store(location)
         self._campaign = campaign
-        self._manifest = self._store.catalogue.manifest(campaign)
+        self._manifest = self._store.catalogue.manifest_in_force(campaign)
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
         self._models = ModelServices(self._manifest, self._store.controls, shared_ledger())

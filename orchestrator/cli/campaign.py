@@ -59,7 +59,8 @@ def launch(
 ) -> None:
     """Carry a campaign out on Ray, follow it, and print its results.
 
-    The campaign is frozen before its first run starts. Launched again, it goes on where it stood.
+    The campaign is frozen before its first run starts. Launched again, it goes on where it stood,
+    under what its file says now of limits, endpoints and keys, as far as that decides no result.
     Ctrl-C leaves it without harm.
 
     A campaign that is to play against the rehearsal gateway gets one for the time of the command,

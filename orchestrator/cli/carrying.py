@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from campaigns.definition import Limits
 from campaigns.plan import CampaignPlan
 from manifests.commitments import new_key
+from manifests.comparison import told
 from manifests.errors import InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import frozen, with_endpoints
-from orchestrator.bound import execution_limits
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
 from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
+from orchestrator.execution import take_execution
 from orchestrator.extension import extend
 from orchestrator.owners import is_alive, own_name, shown
 from orchestrator.progress import CampaignProgress, ProgressReader
@@ -66,19 +66,20 @@ def created(
         if extending:
             _extend(store, planned)
         name = store.catalogue.create_campaign(manifest, planned.runs, key).name
-        _tell_kept_limits(store.catalogue.manifest(name), planned.definition.limits)
+        _take_execution(store, manifest)
         yield store, name
 
 
-def _tell_kept_limits(manifest: CampaignManifest, wanted: Limits) -> None:
-    """Say which limits of execution stay those under which the campaign was frozen."""
-    kept = execution_limits(manifest)
-    for name in ("max_active_runs", "lease_seconds"):
-        if getattr(kept, name) != getattr(wanted, name):
-            notice(
-                f"Campaign {manifest.provenance.campaign} keeps {name} = {getattr(kept, name)}, "
-                f"with which it was frozen, not {getattr(wanted, name)}."
-            )
+def _take_execution(store: Store, wanted: CampaignManifest) -> None:
+    """Carry the campaign out under the limits and services that its file has now; say which."""
+    name = wanted.provenance.campaign
+    try:
+        changes = take_execution(store, wanted)
+    except LeaseHeld as held:
+        raise _held(name, shown(held.owner), store.location) from held
+    if changes:
+        lines = told(changes, "before", "now")
+        notice(f"Campaign {name} goes on under what its file says now:\n{lines}")
 
 
 def _extend(store: Store, planned: CampaignPlan) -> None:
@@ -122,7 +123,7 @@ def carry_out(
         return progress
     if progress.owner is not None:
         raise _held(campaign, progress.owner, store.location)
-    manifest = store.catalogue.manifest(campaign)
+    manifest = store.catalogue.manifest_in_force(campaign)
     check_variables(manifest, address)
     most_hosts = store.most_hosts()
     _check_hosts(hosts, most_hosts)

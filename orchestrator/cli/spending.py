@@ -82,7 +82,7 @@ def _spending(store: "Store", campaign: str) -> dict[str, Any]:
     from orchestrator.money import routes_of
     from orchestrator.store import WHOLE_CAMPAIGN
 
-    definition = bound_plan(store.catalogue.manifest(campaign)).definition
+    definition = bound_plan(store.catalogue.manifest_in_force(campaign)).definition
     caps = store.controls.caps(campaign)
     spent = {each.candidate: each for each in store.controls.spent(campaign)}
     return {
@@ -135,7 +135,7 @@ def _check_priced(store: "Store", campaign: str, candidate: str | None) -> None:
     from orchestrator.bound import bound_plan
     from orchestrator.money import check_cap, routes_of
 
-    routes = routes_of(bound_plan(store.catalogue.manifest(campaign)).definition)
+    routes = routes_of(bound_plan(store.catalogue.manifest_in_force(campaign)).definition)
     if candidate is None:
         check_cap(campaign, routes)
         return

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
-from manifests.canonical import canonical_json
+from manifests.canonical import canonical_json, parse_json
 from manifests.comparison import difference, told
 from manifests.errors import InputError, IntegrityError
 from manifests.model import CampaignManifest, unlisted
@@ -32,6 +32,7 @@ from orchestrator.store.schema import (
     campaign_leases,
     campaigns,
     endpoint_keys,
+    executions,
     past_plans,
     runs,
 )
@@ -44,6 +45,9 @@ _ACT: Final[Mapping[DesiredState, str]] = {
     DesiredState.PAUSED: "pause",
     DesiredState.STOPPED: "stop",
 }
+# The parts of a manifest's provenance that say how its campaign is carried out.
+_EXECUTION: Final = ("definition", "limits")
+
 _SUBJECT: Final = "campaign "
 _LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
 
@@ -142,6 +146,44 @@ class Catalogue:
         return CampaignManifest.from_json(
             self.manifest_json(name), f"The stored manifest of campaign {name}"
         )
+
+    def manifest_in_force(self, name: str) -> CampaignManifest:
+        """The manifest with the limits and the services under which the campaign is carried out
+        now; what decides results is that of `manifest`. Errors as `manifest`.
+        """
+        manifest, content = self.manifest(name), self._execution(name)
+        if content is None:
+            return manifest
+        place = f"What is in force of campaign {name}"
+        taken = {part: parse_json(content, place)[part] for part in _EXECUTION}
+        provenance = manifest.provenance.model_copy(update=taken)
+        return manifest.model_copy(update={"provenance": provenance})
+
+    @repeated
+    def put_in_force(self, manifest: CampaignManifest, reason: str) -> None:
+        """Carry a campaign out under the limits and the services of this manifest of its plan.
+
+        Raises:
+            InputError: no such campaign, or its plan is another one.
+        """
+        name = manifest.provenance.campaign
+        taken = manifest.provenance.model_dump(mode="json", include=set(_EXECUTION))
+        with self._database.write(CommitPoint.SET_DESIRED) as connection:
+            if read_campaign(connection, name).plan_hash != manifest.plan_hash:
+                raise InputError(f"Campaign {name} was given another plan meanwhile.", "Try again.")
+            connection.execute(delete(executions).where(executions.c.campaign == name))
+            connection.execute(
+                insert(executions).values(
+                    campaign=name, content=canonical_json(taken), changed_at=DatabaseNow()
+                )
+            )
+            record_act(connection, Target(name), "launch", reason)
+
+    @repeated
+    def _execution(self, name: str) -> bytes | None:
+        query = select(executions.c.content).where(executions.c.campaign == name)
+        with self._database.read() as connection:
+            return connection.scalar(query)
 
     @repeated
     def manifest_json(self, name: str) -> bytes:

@@ -14,6 +14,7 @@ from orchestrator.store.connection import DatabaseNow
 from orchestrator.store.schema import (
     begun_under,
     campaigns,
+    executions,
     past_plans,
     run_holds,
     runs,
@@ -57,6 +58,8 @@ def replace_plan(
             manifest=canonical_json(manifest.model_dump(mode="json")),
         )
     )
+    # The new manifest says how it is to be carried out.
+    connection.execute(delete(executions).where(executions.c.campaign == name))
     _replace_runs(connection, name, planned, numbers)
 
 

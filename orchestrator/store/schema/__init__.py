@@ -22,6 +22,7 @@ from orchestrator.store.schema.catalogue import (
     campaign_leases,
     campaigns,
     endpoint_keys,
+    executions,
     made_runs,
     past_plans,
     route_pauses,
@@ -78,6 +79,7 @@ __all__ = [
     "company_windows",
     "days",
     "endpoint_keys",
+    "executions",
     "failures",
     "fresh_attempts",
     "late_replies",
@@ -103,7 +105,7 @@ __all__ = [
     "window_holds",
 ]
 
-REVISION: Final = "0008"
+REVISION: Final = "0009"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 # Alembic's own table, declared here so that a fresh database is stamped in the transaction that

@@ -40,6 +40,15 @@ campaign_controls: Final = Table(
     integer("changed_at"),
 )
 
+# What is in force of a campaign's execution, where that is not what was frozen.
+executions: Final = Table(
+    "executions",
+    metadata,
+    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    binary("content"),
+    integer("changed_at"),
+)
+
 campaign_leases: Final = Table(
     "campaign_leases",
     metadata,

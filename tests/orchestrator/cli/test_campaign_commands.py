@@ -78,6 +78,22 @@ def test_a_completed_campaign_is_launched_and_resumed_without_ray(
     assert "Mean Score" in give("launch", file, "--store", completed).out
 
 
+def test_limits_that_decide_nothing_are_taken_from_the_file_and_told(
+    give: Command, completed: Path, tmp_path: Path
+) -> None:
+    store = Path(shutil.copytree(completed, tmp_path / "store"))
+    file = tmp_path / "trial.toml"
+    file.write_text(f"{FILE}\n[limits]\nmax_active_runs = 3\n", encoding="utf-8")
+    launched = give("launch", file, "--store", store, "--json")
+    assert launched.code == 0
+    assert "limits.max_active_runs: 30 before, 3 now" in launched.err
+    results = give("results", "--store", completed, "--json")
+    assert launched.data["plan_hash"] == results.data["plan_hash"]
+    assert "before" not in give("launch", file, "--store", store, "--json").err
+    with open_store(str(store)) as opened:
+        assert opened.catalogue.acts(NAME)[-1].reason == "another limits.max_active_runs"
+
+
 def test_a_completed_campaign_cannot_be_paused_and_watching_it_ends_at_once(
     give: Command, completed: Path
 ) -> None:
