@@ -26,7 +26,7 @@ LARGEST_REFUSAL_BYTES: Final = 1024 * 1024
 # Servers commonly drop a connection after five idle seconds; reusing it then would lose a request.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _KEPT_CONNECTIONS: Final = 512
-_POOLS: Final = 16
+_POOLS: Final = 64
 
 # After a read the reader pauses for this share of the stream's age, so that what arrives meanwhile
 # is read at once: a reply is known at most this much later.
@@ -81,9 +81,10 @@ class Exchanged(NamedTuple):
 class _Pools(httpx2.AsyncBaseTransport):
     """The connections, in several pools.
 
-    Whenever a request begins or ends, a pool looks at each of its idle connections: with a hundred
-    in one, that would cost as much as all else of the transport. Requests of one conversation take
-    one pool, where the connection of the last is still open.
+    Whenever a request begins or ends, a pool looks at each of its idle connections, and asks the
+    system about it: with a hundred in one, that would cost as much as all else of the transport.
+    Requests of one conversation take one pool, where the connection of the last is still open; of
+    the conversations of a host, two or so meet in one.
     """
 
     def __init__(self, limits: httpx2.Limits, context: ssl.SSLContext) -> None:
