@@ -161,7 +161,11 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     sql, parameters = request["sql"], request["parameters"]
     word = first_word(sql)
     if word not in ("SELECT", "WITH"):
-        return refused(f"Only one SELECT or WITH statement can be run; this begins with {word!r}.")
+        begins = f"this begins with {word!r}" if word else "this is empty"
+        return refused(
+            f"Only one SELECT or WITH statement can be run; {begins}. The tables and their columns "
+            "are listed by SELECT name, sql FROM sqlite_schema."
+        )
     try:
         with closing(connect(Path(request["path"]))) as connection:
             tables, modules = _names(connection)
@@ -298,6 +302,14 @@ def _explained(
 ) -> str:
     """SQLite's message and, for an unknown table or column, the names that exist."""
     message = str(error)
+    if isinstance(error, UnicodeError):
+        # Python reads the message of SQLite as strictly as it writes a parameter.
+        return "SQL error: a text that this concerns holds bytes that are not UTF-8."
+    if isinstance(error, sqlite3.ProgrammingError) and "inding" in message:
+        return (
+            f"SQL error: {message} Give parameters one value for each placeholder: a list for ?, "
+            "an object for :name."
+        )
     if "no such column" in message:
         words = set(re.findall(r"[a-z_]+", sql.lower()))
         columns = [

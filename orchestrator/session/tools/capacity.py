@@ -60,7 +60,8 @@ def _to_tier(
         quote = tier_quote(context.scenario, context.firm, context.day, target_tier)
     except CapacityUnavailable as reason:
         raise Rejected(
-            f"target_tier: {reason}; only one capacity change may be pending"
+            f"target_tier: {reason}; only one capacity change may be pending. Wait until it is "
+            "due; an unfinished expansion can also be canceled, by cancel_capacity_project"
         ) from reason
     return _staged(context, CapacityMove(action, target_tier, None, quote))
 

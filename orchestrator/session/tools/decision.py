@@ -88,7 +88,11 @@ def _seal(context: ToolContext, arguments: SealDecision) -> ToolOutcome:
             "status": "refused",
             "problems": problems,
             "one_time": one_time,
-            "note": "Nothing was sealed. The draft is as it was and can still be changed.",
+            "note": (
+                "Nothing was sealed. The draft is as it was and can still be changed. To take back "
+                "a staged project, capacity action, bid or report, call reset_decision and stage "
+                "again what you keep."
+            ),
         }
         return ToolOutcome(encoded(refused), False, context.draft, context.files)
     sealed = {

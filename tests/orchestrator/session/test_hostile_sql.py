@@ -15,6 +15,7 @@ import pytest
 from orchestrator.session.books import Books
 from orchestrator.session.sql import (
     RESULT_BYTES,
+    Parameters,
     QueryRefused,
     QueryResult,
     QueryWorkers,
@@ -102,7 +103,8 @@ def test_only_select_and_with_can_be_run(workers: QueryWorkers, books: Books, sq
     assert isinstance(outcome, QueryRefused)
     word = sql.split(maxsplit=1)[0].strip(";")
     assert outcome.text == (
-        f"Only one SELECT or WITH statement can be run; this begins with {word!r}."
+        f"Only one SELECT or WITH statement can be run; this begins with {word!r}. The tables and "
+        "their columns are listed by SELECT name, sql FROM sqlite_schema."
     )
 
 
@@ -164,6 +166,79 @@ def test_with_opens_no_back_door(workers: QueryWorkers, books: Books, sql: str) 
 )
 def test_one_whole_statement_or_none(workers: QueryWorkers, books: Books, sql: str) -> None:
     assert isinstance(asked(workers, books, sql), QueryRefused)
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("CAST(x'ff' AS TEXT)", "\ufffd"),
+        ("CAST(x'c328' AS TEXT)", "\ufffd("),
+        ("printf('%s', CAST(x'f09f98' AS TEXT))", "\ufffd"),
+        ("substr(CAST(x'61ff' AS TEXT), 2)", "\ufffd"),
+        ("group_concat(CAST(x'ff' AS TEXT))", "\ufffd"),
+        ("char(55296)", "\ufffd\ufffd\ufffd"),
+        ("json_extract('[\"\\ud800\"]', '$[0]')", "\ufffd\ufffd\ufffd"),
+        ("char(0)", "\0"),
+        ("CAST(x'00' AS TEXT)", "\0"),
+        ("x''", "x''"),
+        ("x'00ff'", "x'00ff'"),
+        ("9e999", "inf"),
+    ],
+)
+def test_bytes_that_are_no_text_are_shown_as_what_can_be_printed(
+    workers: QueryWorkers, books: Books, expression: str, shown: str
+) -> None:
+    outcome = asked(workers, books, f"SELECT {expression} AS a")
+    assert isinstance(outcome, QueryResult)
+    assert json.loads(outcome.text)["rows"] == [[shown]]
+    assert outcome.text.encode(), "what goes into a request is UTF-8"
+
+
+@pytest.mark.parametrize("place", ["WHERE {} = '1'", "ORDER BY {}", "GROUP BY {}"])
+def test_bytes_that_are_no_text_break_no_other_clause(
+    workers: QueryWorkers, books: Books, place: str
+) -> None:
+    where = place.format("CAST(x'ff' AS TEXT)")
+    assert isinstance(asked(workers, books, f"SELECT day FROM company {where}"), QueryResult)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT json_extract('{}', CAST(x'ff' AS TEXT))",
+        "SELECT json_set('{}', CAST(x'ff' AS TEXT), 1)",
+        "SELECT json(CAST(x'ff' AS TEXT))",
+        "SELECT * FROM json_each('{}', CAST(x'ff' AS TEXT))",
+        "SELECT x'f'",
+        "SELECT '\udfff'",
+        'SELECT 1 AS "\ud800"',
+    ],
+)
+def test_an_error_over_such_bytes_is_one_that_a_model_can_read(
+    workers: QueryWorkers, books: Books, sql: str
+) -> None:
+    outcome = asked(workers, books, sql)
+    assert isinstance(outcome, QueryRefused)
+    assert outcome.text.startswith("SQL error: ")
+    assert outcome.text.isascii()
+    assert "codec" not in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
+        ("SELECT ?", None),
+        ("SELECT ?", [1, 2]),
+        ("SELECT :a", {"b": 1}),
+        ("SELECT ?", {"a": 1}),
+    ],
+)
+def test_placeholders_without_their_values_are_told_how_to_have_them(
+    workers: QueryWorkers, books: Books, sql: str, parameters: Parameters | None
+) -> None:
+    outcome = query(workers, books, sql, parameters)
+    assert isinstance(outcome, QueryRefused)
+    assert "Give parameters one value for each placeholder" in outcome.text
 
 
 HIDDEN_PLACES = [

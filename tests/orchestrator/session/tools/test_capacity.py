@@ -103,7 +103,8 @@ def test_one_change_is_pending_at_a_time() -> None:
     desk = Desk(context(expanding()))
     assert problems(desk.call("expand_capacity", target_tier=1)) == (
         "target_tier: capacity-000 (to tier 2, due on day 35) is still pending; only one capacity "
-        "change may be pending"
+        "change may be pending. Wait until it is due; an unfinished expansion can also be "
+        "canceled, by cancel_capacity_project"
     )
 
 

@@ -44,6 +44,7 @@ def refused(desk: Desk) -> list[str]:
     before = desk.context
     shown = desk.call("seal_decision")
     assert shown["status"] == "refused", shown
+    assert "call reset_decision" in shown["note"]
     assert not desk.last.ok
     assert desk.last.decision is None
     assert desk.context == before
