@@ -1,8 +1,8 @@
 """Rate limits on a cluster of several nodes: one actor for all its campaigns keeps the ledger.
 
-On one machine all processes share a file. Nodes share none, so the file is on one of them, and the
-others ask there. The actor outlives the campaigns that use it; Ray starts it again where it can
-when its node is lost, which forgets the requests of the last minute.
+On one machine all processes share a file. Nodes share none, so the head node's is the one, and all
+ask there, also those that came before there was a second node. The actor outlives the campaigns
+that use it, and a cluster without its head is none.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from orchestrator.session.gate import Ledger
 
 _NAME: Final = "ceo-arena-limits"
 _NAMESPACE: Final = "ceo-arena"
+_HEAD: Final = "node:__internal_head__"
 _SECONDS: Final = 30.0
 
 
@@ -31,6 +32,7 @@ class ClusterLedger:
             get_if_exists=True,
             lifetime="detached",
             num_cpus=0,
+            resources={_HEAD: 0.001},
             max_restarts=-1,
             # A place that was taken by a call whose answer got lost frees itself.
             max_task_retries=0,

@@ -33,8 +33,10 @@ with ray_options(None) as options:
     full = ledger.admit(pool, 1).place is None
     ledger.give_back(taken[0], 5)
     again = ledger.admit(pool, 1).place is not None
-    alone = isinstance(shared_ledger(), LimitLedger)
-    print(json.dumps([len(taken), full, again, alone]))
+    file = shared_ledger()
+    alone = isinstance(file, LimitLedger)
+    same = file.admit(pool, 1).place is None
+    print(json.dumps([len(taken), full, again, alone, same]))
     ray.shutdown()
 """
 
@@ -50,4 +52,4 @@ def test_workers_of_a_cluster_share_the_places(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [3, True, True, True]
+    assert json.loads(done.stdout) == [3, True, True, True, True]
