@@ -74,6 +74,14 @@ class Refuse(_Rule):
     retry_after_form: Literal["seconds", "date", "milliseconds"] = "seconds"
 
 
+class RefuseReasoning(_Rule):
+    """A conversation in which a reply without calls comes back with its reasoning is refused, as by
+    services that take reasoning back with calls alone.
+    """
+
+    fault: Literal["refuse-reasoning"]
+
+
 class Delay(_Rule):
     """The first byte of the reply comes so many seconds late."""
 
@@ -153,6 +161,7 @@ class DoubledCallIds(_Rule):
 
 FaultRule = Annotated[
     Refuse
+    | RefuseReasoning
     | Delay
     | CutStream
     | StallStream

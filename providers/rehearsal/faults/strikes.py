@@ -30,11 +30,12 @@ from providers.rehearsal.faults.plan import (
     LeaveOutUsage,
     OtherModel,
     Refuse,
+    RefuseReasoning,
     StallStream,
     UnknownTool,
     Window,
 )
-from providers.rehearsal.refusals import Refusal
+from providers.rehearsal.refusals import Refusal, bad_request
 from providers.rehearsal.replies import SpokenCall, SpokenReply
 
 _COMPANY: Final = re.compile(r"\bcompany-(\d+)\b")
@@ -63,6 +64,11 @@ class Strike:
     def refuse(self) -> None:
         """Raise the Refusal that the fault is, if it is one."""
         rule = self.rule
+        if isinstance(rule, RefuseReasoning):
+            raise bad_request(
+                "The reasoning of an assistant message without tool calls must not be passed back.",
+                "messages",
+            )
         if isinstance(rule, Refuse):
             raise Refusal(
                 rule.status,
@@ -145,6 +151,8 @@ class Striker:
     def _strikes(self, number: int, rule: FaultRule, talk: Conversation) -> bool:
         if rule.routes and talk.model not in rule.routes:
             return False
+        if isinstance(rule, RefuseReasoning) and not _returns_idle_reasoning(talk):
+            return False
         if rule.rate is not None:
             return self._uniform(number, talk) < rule.rate
         if rule.requests:
@@ -166,6 +174,12 @@ class Striker:
         asked = self._asked[talk.place]
         told = f"{self._plan.seed}|{number}|{talk.model}|{talk.place.hex()}|{asked}"
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:7], "big") / 2**56
+
+
+def _returns_idle_reasoning(talk: Conversation) -> bool:
+    return any(
+        isinstance(turn, ReplyTurn) and turn.reasoning and not turn.calls for turn in talk.turns
+    )
 
 
 def _is_in(windows: Sequence[Window], talk: Conversation) -> bool:

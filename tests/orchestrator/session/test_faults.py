@@ -207,6 +207,39 @@ def check_that_nobody_asks_a_paused_route(played: Rehearsal) -> None:
             assert not any(isinstance(each, Asked) for each in played.events(29, seat)), agent
 
 
+@pytest.mark.parametrize(
+    ("taken_back", "returned", "problem"),
+    [
+        ("with calls", "always", "must not be passed back"),
+        ("with calls", "with tool calls", ""),
+        ("with calls", "never", "must be passed back"),
+        ("always", "always", ""),
+        ("always", "never", "must be passed back"),
+    ],
+)
+def test_reasoning_goes_back_exactly_where_the_service_takes_it(
+    tmp_path: Path, taken_back: str, returned: str, problem: str
+) -> None:
+    """The apprentice says something without a call; the gateway wants reasoning back with calls."""
+    dialect = {
+        "return_reasoning": returned,
+        "reasoning_fields": ["reasoning_content", "reasoning_signature"],
+    }
+    data = campaign(["apprentice"], [11], {"apprentice": {"chat": dialect}})
+    faults = [{"fault": "refuse-reasoning", "rate": 1.0}] if taken_back == "with calls" else []
+    with rehearsal(tmp_path, data, faults) as played:
+        ended = played.play(11)
+        answers = [each.reply for each in played.events(11, 1) if isinstance(each, Answered)]
+        assert all(reply.has_reasoning for reply in answers)
+        if problem:
+            assert ended is not RunState.COMPLETED
+            assert problem in played.shown(11, 1)
+        else:
+            assert ended is RunState.COMPLETED
+            assert any(not reply.tool_calls for reply in answers)
+            assert played.window(11, 1).counts.faults == 0
+
+
 def test_a_route_in_trouble_makes_its_own_seats_wait_and_no_other(tmp_path: Path) -> None:
     down = {"fault": "refuse", "status": 503, "routes": ("rehearsal-analyst",)}
     faults = [{**down, "requests": tuple(range(1, 10))}]
