@@ -1,23 +1,13 @@
-"""The official `anthropic` client as Messages uses it.
-
-The library makes and authorizes the request and reports its refusals; its own retries are off,
-and neither bodies nor streams pass through its typed objects.
-"""
+"""The official `anthropic` client as Messages uses it."""
 
 from typing import Final
 
 import httpx2
 from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, Omit
 
-from providers.access import Access
-from providers.contract import ProviderFault
-from providers.transport import NAME_HEADER, Deadlines, broken, refusal
+from providers.vendor import PLAIN_HEADERS, Vendor
 
-ANTHROPIC_URL: Final = "https://api.anthropic.com"
 VERSION: Final = "2023-06-01"
-
-# What `with_streaming_response` sets on a request: hand the response over unread.
-_UNREAD: Final = {"X-Stainless-Raw-Response": "stream"}
 
 
 class MessagesClient(AsyncAnthropic):
@@ -39,40 +29,9 @@ class MessagesClient(AsyncAnthropic):
 
     @property
     def default_headers(self) -> dict[str, str | Omit]:
-        return {
-            "Accept": "text/event-stream",
-            "Accept-Encoding": "identity",
-            "Content-Type": "application/json",
-            "User-Agent": self.user_agent,
-            "anthropic-version": VERSION,
-        }
+        return {**PLAIN_HEADERS, "User-Agent": self.user_agent, "anthropic-version": VERSION}
 
 
-async def post_stream(
-    client: MessagesClient, access: Access, path: str, body: bytes, name: str, deadlines: Deadlines
-) -> httpx2.Response:
-    """Send the body under a name, if it has one; the response is open and unread.
-
-    Raises:
-        ProviderFault: the service refused, or could not be reached.
-    """
-    try:
-        return await client.post(
-            f"{access.base_url}{path}",
-            content=body,
-            cast_to=httpx2.Response,
-            options={
-                # Not in a variable: tracebacks that show variables would show it.
-                "headers": {
-                    "Authorization": f"Bearer {access.key}" if access.key else Omit(),
-                    NAME_HEADER: name or Omit(),
-                    **_UNREAD,
-                },
-                "timeout": httpx2.Timeout(None, connect=deadlines.connect),
-            },
-        )
-    except APIStatusError as error:
-        fault = refusal(error.response, access.scrub())
-    except APIConnectionError as error:
-        fault = broken(error.__cause__, access.scrub())
-    raise ProviderFault(fault)
+ANTHROPIC: Final = Vendor(
+    "https://api.anthropic.com", MessagesClient, Omit(), APIStatusError, APIConnectionError
+)

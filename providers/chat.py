@@ -3,42 +3,35 @@
 What differs between vendors is data on the route, its `ChatDialect`.
 """
 
-import os
-from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
-import httpx2
 import msgspec
 
-from providers.access import Access
 from providers.chat_message import returned
 from providers.chat_stream import ChatStream
 from providers.contract import AssistantMessage, Message, Request, ToolDefinition, ToolResult
 from providers.faults import Scrub
-from providers.openai_sdk import OPENAI_URL, RouteClient, post_stream
+from providers.openai_sdk import OPENAI
 from providers.provider import RouteProvider, Written
-from providers.routes import ChatDialect, Route
-from providers.transport import Deadlines
+from providers.routes import ChatDialect
 
 _FILLED: Final = frozenset({"messages", "model", "n", "stream", "stream_options", "tools"})
 _BREAKPOINT: Final = {"cache_control": {"type": "ephemeral"}}
 
 
-class ChatProvider(RouteProvider[RouteClient]):
+class ChatProvider(RouteProvider):
     """A `Provider` for a route of protocol "chat"; see `RouteProvider`."""
 
-    VENDOR_URL = OPENAI_URL
+    VENDOR = OPENAI
+    PATH = "/chat/completions"
 
-    def __init__(
-        self,
-        route: Route,
-        *,
-        deadlines: Deadlines | None = None,
-        environment: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._dialect = route.chat or ChatDialect()
-        filled = _FILLED | {self._dialect.output_limit_field}
-        super().__init__(route, filled, deadlines=deadlines, environment=environment)
+    @cached_property
+    def _dialect(self) -> ChatDialect:
+        return self._route.chat or ChatDialect()
+
+    def _filled(self) -> frozenset[str]:
+        return _FILLED | {self._dialect.output_limit_field}
 
     def _body(self, request: Request, written: Written) -> dict[str, Any]:
         system = {"role": "system", "content": written(request.system)}
@@ -57,14 +50,6 @@ class ChatProvider(RouteProvider[RouteClient]):
 
     def _stream(self, scrub: Scrub) -> ChatStream:
         return ChatStream(self._route, scrub)
-
-    def _connect(self, http: httpx2.AsyncClient) -> RouteClient:
-        return RouteClient(http)
-
-    async def _post(
-        self, client: RouteClient, access: Access, body: bytes, name: str
-    ) -> httpx2.Response:
-        return await post_stream(client, access, "/chat/completions", body, name, self._deadlines)
 
     def _message(self, message: Message, written: Written) -> Any:
         match message:

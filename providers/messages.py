@@ -4,15 +4,12 @@ The content blocks of earlier replies, signed thinking among them, go back as th
 places; the results of a reply's calls stand directly after it, at the head of one user message.
 """
 
-import os
-from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
-import httpx2
 import msgspec
 
-from providers.access import Access
-from providers.anthropic_sdk import ANTHROPIC_URL, MessagesClient, post_stream
+from providers.anthropic_sdk import ANTHROPIC
 from providers.contract import (
     AssistantMessage,
     Message,
@@ -24,28 +21,25 @@ from providers.contract import (
 from providers.faults import Scrub
 from providers.messages_stream import MessagesStream, returned
 from providers.provider import RouteProvider, Written
-from providers.routes import MessagesDialect, Route
-from providers.transport import Deadlines
+from providers.routes import MessagesDialect
 
 _FILLED: Final = frozenset({"max_tokens", "messages", "model", "stream", "system", "tools"})
 # The end of this request, and that of the one before it: a cache looks back a few blocks only.
 _MARKED_TURNS: Final = 2
 
 
-class MessagesProvider(RouteProvider[MessagesClient]):
+class MessagesProvider(RouteProvider):
     """A `Provider` for a route of protocol "messages"; see `RouteProvider`."""
 
-    VENDOR_URL = ANTHROPIC_URL
+    VENDOR = ANTHROPIC
+    PATH = "/v1/messages"
 
-    def __init__(
-        self,
-        route: Route,
-        *,
-        deadlines: Deadlines | None = None,
-        environment: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._dialect = route.messages or MessagesDialect()
-        super().__init__(route, _FILLED, deadlines=deadlines, environment=environment)
+    @cached_property
+    def _dialect(self) -> MessagesDialect:
+        return self._route.messages or MessagesDialect()
+
+    def _filled(self) -> frozenset[str]:
+        return _FILLED
 
     def _body(self, request: Request, written: Written) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -73,16 +67,6 @@ class MessagesProvider(RouteProvider[MessagesClient]):
 
     def _stream(self, scrub: Scrub) -> MessagesStream:
         return MessagesStream(self._route, scrub)
-
-    def _connect(self, http: httpx2.AsyncClient) -> MessagesClient:
-        return MessagesClient(http)
-
-    async def _post(
-        self, client: MessagesClient, access: Access, body: bytes, name: str
-    ) -> httpx2.Response:
-        # This vendor's base URLs are written without the version, others' with it.
-        path = "/messages" if access.base_url.endswith("/v1") else "/v1/messages"
-        return await post_stream(client, access, path, body, name, self._deadlines)
 
 
 def _turns(messages: tuple[Message, ...], written: Written) -> list[dict[str, Any]]:

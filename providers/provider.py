@@ -8,9 +8,8 @@ every request, and the shared connections are here.
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias
 
-import httpx2
 import msgspec
 
 from manifests.errors import InputError
@@ -22,28 +21,28 @@ from providers.remedies import what_to_fix
 from providers.replying import ReplyStream
 from providers.routes import Route
 from providers.transport import Deadlines, SharedClient, exchange
+from providers.vendor import Vendor, post_stream
 
 Written: TypeAlias = Callable[[str], str]
-Client = TypeVar("Client")
 
 _encoder: Final = msgspec.json.Encoder()
 
 
-class RouteProvider(ABC, Generic[Client]):
-    """A `Provider` for a route of one protocol; `filled` are the fields that it fills itself.
-
-    `environment` is where the route's variables are looked up.
+class RouteProvider(ABC):
+    """A `Provider` for a route of one protocol; `environment` is where the route's variables are
+    looked up.
 
     Raises:
-        InputError: an option of the route names one of these fields.
+        InputError: an option of the route names a field that the protocol fills.
     """
 
-    VENDOR_URL: str
+    VENDOR: ClassVar[Vendor]
+    PATH: ClassVar[str]
+    """Where under the vendor's base URL the requests go."""
 
     def __init__(
         self,
         route: Route,
-        filled: frozenset[str],
         *,
         deadlines: Deadlines | None = None,
         environment: Mapping[str, str] = os.environ,
@@ -52,8 +51,8 @@ class RouteProvider(ABC, Generic[Client]):
         self._deadlines = deadlines or Deadlines()
         self._environment = environment
         self._shared: SharedClient | None = None
-        self._client: Client | None = None
-        taken = sorted(filled & route.options.keys())
+        self._client: Any = None
+        taken = sorted(self._filled() & route.options.keys())
         if taken:
             raise InputError(
                 f"The route to {route.model}: the option {taken[0]} is filled by the protocol.",
@@ -69,16 +68,8 @@ class RouteProvider(ABC, Generic[Client]):
         """The reader of one reply."""
 
     @abstractmethod
-    def _connect(self, http: httpx2.AsyncClient) -> Client:
-        """The vendor's client over the shared connections."""
-
-    @abstractmethod
-    async def _post(
-        self, client: Client, access: Access, body: bytes, name: str
-    ) -> httpx2.Response:
-        """Send a body under a name; the response is open and unread. Raises ProviderFault for a
-        refusal.
-        """
+    def _filled(self) -> frozenset[str]:
+        """The fields of a body that are the protocol's, and no option's."""
 
     def wire(self, request: Request) -> bytes:
         """The exact body that `ask` sends; a pure function of route and request."""
@@ -97,13 +88,18 @@ class RouteProvider(ABC, Generic[Client]):
     ) -> Reply:
         """Send one request, once, and read the whole reply; see `Provider.ask`."""
         sent = self.wire(request) if body is None else body
-        access = read_access(self._route, self._environment, self.VENDOR_URL)
-        client = self._connected()
+        access = read_access(self._route, self._environment, self.VENDOR.url)
+        client, path = self._connected(), self.PATH
+        if access.base_url.endswith("/v1"):
+            # Some vendors' base URLs are written without the version, others' with it.
+            path = path.removeprefix("/v1")
         scrub = access.scrub()
         stream = self._stream(scrub)
         try:
             exchanged = await exchange(
-                lambda: self._post(client, access, sent, request.name),
+                lambda: post_stream(
+                    self.VENDOR, client, access, path, sent, request.name, self._deadlines
+                ),
                 stream,
                 self._deadlines,
                 within_seconds,
@@ -120,10 +116,10 @@ class RouteProvider(ABC, Generic[Client]):
         if shared is not None:
             await shared.release()
 
-    def _connected(self) -> Client:
-        if self._shared is None or self._client is None:
+    def _connected(self) -> Any:
+        if self._shared is None:
             self._shared = SharedClient.hold()
-            self._client = self._connect(self._shared.http)
+            self._client = self.VENDOR.client(self._shared.http)
         return self._client
 
     def _explained(self, fault: Fault, request: Request, size: int, access: Access) -> Fault:

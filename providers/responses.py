@@ -4,14 +4,11 @@ The service stores nothing: every request carries the whole conversation, and th
 replies, encrypted reasoning among them, go back as they came, in their places.
 """
 
-import os
-from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
-import httpx2
 import msgspec
 
-from providers.access import Access
 from providers.contract import (
     AssistantMessage,
     Message,
@@ -21,12 +18,11 @@ from providers.contract import (
     UserMessage,
 )
 from providers.faults import Scrub
-from providers.openai_sdk import OPENAI_URL, RouteClient, post_stream
+from providers.openai_sdk import OPENAI
 from providers.provider import RouteProvider, Written
 from providers.rawjson import elements
 from providers.responses_stream import ResponsesStream
-from providers.routes import ResponsesDialect, Route
-from providers.transport import Deadlines
+from providers.routes import ResponsesDialect
 
 _FILLED: Final = frozenset(
     {
@@ -46,20 +42,18 @@ _FILLED: Final = frozenset(
 )
 
 
-class ResponsesProvider(RouteProvider[RouteClient]):
+class ResponsesProvider(RouteProvider):
     """A `Provider` for a route of protocol "responses"; see `RouteProvider`."""
 
-    VENDOR_URL = OPENAI_URL
+    VENDOR = OPENAI
+    PATH = "/responses"
 
-    def __init__(
-        self,
-        route: Route,
-        *,
-        deadlines: Deadlines | None = None,
-        environment: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._dialect = route.responses or ResponsesDialect()
-        super().__init__(route, _FILLED, deadlines=deadlines, environment=environment)
+    @cached_property
+    def _dialect(self) -> ResponsesDialect:
+        return self._route.responses or ResponsesDialect()
+
+    def _filled(self) -> frozenset[str]:
+        return _FILLED
 
     def _body(self, request: Request, written: Written) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._route.model}
@@ -78,14 +72,6 @@ class ResponsesProvider(RouteProvider[RouteClient]):
 
     def _stream(self, scrub: Scrub) -> ResponsesStream:
         return ResponsesStream(self._route, scrub)
-
-    def _connect(self, http: httpx2.AsyncClient) -> RouteClient:
-        return RouteClient(http)
-
-    async def _post(
-        self, client: RouteClient, access: Access, body: bytes, name: str
-    ) -> httpx2.Response:
-        return await post_stream(client, access, "/responses", body, name, self._deadlines)
 
 
 def _items(message: Message, written: Written) -> list[Any]:
