@@ -52,11 +52,6 @@ class RunningGateway:
     base_url: str
     process: "subprocess.Popen[bytes]"
 
-    @property
-    def process_id(self) -> int:
-        """The number of the process."""
-        return self.process.pid
-
     def statistics(self) -> dict[str, Any]:
         """What the gateway has counted so far, as `Statistics.report` describes it."""
         address = urlsplit(self.base_url)

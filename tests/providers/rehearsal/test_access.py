@@ -46,7 +46,7 @@ def test_a_set_key_is_asked_for_and_never_shown() -> None:
             assert KEY not in response.text
         with sdk(gateway.base_url, "wrong") as client, pytest.raises(AuthenticationError):
             client.models.list()
-        process = Path(f"/proc/{gateway.process_id}")
+        process = Path(f"/proc/{gateway.process.pid}")
         if process.exists():
             shown = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
             assert KEY.encode() not in shown

@@ -26,7 +26,7 @@ EMBEDDING = """
 import sys, time
 from providers.rehearsal import start_gateway
 with start_gateway() as gateway:
-    print(gateway.base_url, gateway.process_id, flush=True)
+    print(gateway.base_url, gateway.process.pid, flush=True)
     time.sleep(600)
 """
 
@@ -36,7 +36,7 @@ from providers.rehearsal import start_gateway
 with start_gateway() as gateway:
     if os.fork() == 0:
         time.sleep(600)
-    print(gateway.base_url, gateway.process_id, flush=True)
+    print(gateway.base_url, gateway.process.pid, flush=True)
     time.sleep(600)
 """
 
@@ -78,9 +78,9 @@ def wait_for_end(process_id: int) -> None:
 def test_the_block_is_the_life_of_an_embedded_gateway() -> None:
     with start_gateway() as gateway:
         assert is_listening(gateway.base_url)
-        assert gateway.process_id != os.getpid()
+        assert gateway.process.pid != os.getpid()
     assert not is_listening(gateway.base_url)
-    assert not psutil.pid_exists(gateway.process_id)
+    assert not psutil.pid_exists(gateway.process.pid)
 
 
 def test_an_error_in_the_block_ends_it_too() -> None:
@@ -129,8 +129,8 @@ def test_the_end_of_its_input_is_its_own_end() -> None:
 def test_it_can_be_killed_and_started_again_at_its_address() -> None:
     with start_gateway() as first:
         port = urlsplit(first.base_url).port or 0
-        os.kill(first.process_id, signal.SIGKILL)
-        wait_for_end(first.process_id)
+        os.kill(first.process.pid, signal.SIGKILL)
+        wait_for_end(first.process.pid)
         with start_gateway(port=port) as second:
             assert second.base_url == first.base_url
             assert post(second.base_url, body()).status_code == 200

@@ -111,7 +111,7 @@ def test_a_ledger_outlives_its_gateway(tmp_path: Path) -> None:
     options = GatewayOptions(ledger=tmp_path / "ledger.jsonl")
     with start_gateway(options) as gateway:
         post(gateway.base_url, body(), **{"x-client-request-id": "one"})
-        os.kill(gateway.process_id, signal.SIGKILL)
+        os.kill(gateway.process.pid, signal.SIGKILL)
     with start_gateway(options) as gateway:
         post(gateway.base_url, body(), **{"x-client-request-id": "one"})
         found = gateway.statistics()
