@@ -1,6 +1,10 @@
 """The trajectory explorer as people use it, written by `report` from a store of scripted agents."""
 
+import base64
+import gzip
+import json
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,3 +225,23 @@ def test_a_bundle_without_conversations_says_so(
     with shown(browser, link(bundled[False], PLAYED, 2, 7)) as found:
         expect(found.page.locator("#story")).to_contain_text("A company without a model")
         expect(found.page.locator("#story")).not_to_contain_text("exported without conversations")
+
+
+def test_prices_are_what_is_paid(browser: Browser, page: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "changed"
+    shutil.copytree(page.parent, folder)
+    chunk = folder / "explorer" / "c1r1.js"
+    told = chunk.read_text(encoding="ascii")
+    packed = told.split('"')[3]
+    market = json.loads(gzip.decompress(base64.b64decode(packed)))
+    # (list price, promotion) of company 1's first product, at day 0 and from then on.
+    market["prices"][0][0][0], market["prices"][1][0][0] = [4_000, 0], [4_100, 235]
+    market["prices"][0][1][0] = market["prices"][1][1][0] = [3_900, 400]
+    again = base64.b64encode(gzip.compress(json.dumps(market).encode())).decode()
+    chunk.write_text(told.replace(packed, again), encoding="ascii")
+    with shown(browser, link(folder / page.name, PLAYED, 1, 0)) as found:
+        prices = found.page.locator("#market section", has_text="list price less promotion")
+        rows = prices.locator("tbody tr")
+        expect(rows.nth(0).locator("td").first).to_have_text("\u25bc $38.65")
+        expect(rows.nth(1).locator("td").first).to_have_text("$35.00")
+        assert found.said == []

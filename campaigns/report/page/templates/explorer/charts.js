@@ -17,7 +17,7 @@
   function ticks(low, high) {
     const rough = (high - low) / 4 || 1;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+    const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough);
     const found = [];
     for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push(value);
     return found;
@@ -89,7 +89,7 @@
     for (const [at, of, status] of market.windows) {
       const [, kind] = MARKS[status] ?? ["?", "bad"];
       const dim = view.status && status !== view.status ? " dim" : "";
-      made.append(draw("rect", { x: LEFT + at * step, y: (of - 1) * ROW + 2, width: Math.max(1, step - 1), height: ROW - 3,
+      made.append(draw("rect", { x: LEFT + at * step, y: (of - 1) * ROW + 2, width: Math.max(1, Math.min(step, width - RIGHT - LEFT - at * step) - 1), height: ROW - 3,
         class: `cell ${kind}${dim}`, ...(kind === "sealed" ? { fill: look(run.lineup[of - 1]).colour } : {}) },
         draw("title", { text: `${look(run.lineup[of - 1]).label}, day ${at * campaign.days}: ${words(status)}` })));
     }

@@ -27,19 +27,22 @@
   function prices(view) {
     const seen = view.market.prices[view.version], set = view.market.prices[view.version + 1];
     if (!seen) return null;
-    const paid = (offer) => offer[1] > 0 ? Math.min(...offer) : offer[0];
+    // The effective price (market.md section 3): list price less promotion.
+    const paid = ([list, promotion]) => list - promotion;
+    const told = (offer) => offer[1] ? `list ${dollars(offer[0])}, promotion ${dollars(offer[1])}` : "";
     const rows = view.run.lineup.map((name, place) => [
       make("span", {}, swatch(look(name).colour), look(name).label),
       ...view.campaign.products.map((_, product) => {
         const before = seen[place]?.[product], after = set?.[place]?.[product];
         if (!before) return "–";
-        if (!after || paid(before) === paid(after)) return dollars(paid(before));
+        if (!after || paid(before) === paid(after)) return make("span", { title: told(after ?? before) }, dollars(paid(after ?? before)));
         const up = paid(after) > paid(before);
-        return make("span", { class: up ? "up" : "down", title: `was ${dollars(paid(before))}` }, `${up ? "▲" : "▼"} ${dollars(paid(after))}`);
+        const title = [`was ${dollars(paid(before))}`, told(after)].filter(Boolean).join("; ");
+        return make("span", { class: up ? "up" : "down", title }, `${up ? "▲" : "▼"} ${dollars(paid(after))}`);
       }),
     ]);
     return part("Prices", make("div", { class: "scroll" }, table(["company", ...view.campaign.products], rows)),
-      make("p", { class: "caption", text: "Effective prices in this window; ▲▼ where they changed at its opening." }));
+      make("p", { class: "caption", text: "What is paid in this window: list price less promotion; ▲▼ where it changed at its opening." }));
   }
 
   function events(view) {
