@@ -97,7 +97,7 @@ def export(
     """
     planned = store.catalogue.planned(campaign)
     manifest = planned[0]
-    redaction = Redaction.of(manifest, environment)
+    redaction = Redaction.of(store.catalogue.definitions(campaign), environment)
     shown = shown_manifest(manifest, redaction)
     with new_bundle(path) as bundle:
         source = _Source(store, planned, bundle, redaction, with_conversations)

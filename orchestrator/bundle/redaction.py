@@ -4,7 +4,7 @@ Providers keep secrets out of what is journaled. This is the second lock: everyt
 services worded freely is searched once more for what this process knows to be secret.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -32,11 +32,12 @@ class Redaction:
         self._secrets = sorted(long_enough, key=lambda secret: (-len(secret), secret))
 
     @classmethod
-    def of(cls, manifest: CampaignManifest, environment: Mapping[str, str]) -> Self:
-        """What is secret about the routes that a manifest records."""
+    def of(cls, definitions: Iterable[Mapping[str, Any]], environment: Mapping[str, str]) -> Self:
+        """What is secret about the routes of campaign files."""
         return cls(
             secret
-            for route in _routes(manifest.provenance.definition)
+            for definition in definitions
+            for route in _routes(definition)
             for secret in _secrets(route, environment)
         )
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from campaigns.consistency import SEARCH_WINNER
 from campaigns.plan import PlannedRun
@@ -24,7 +24,7 @@ from orchestrator.store.codec import planned_json
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
 from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseTable
-from orchestrator.store.plans import beginnings, replace_plan
+from orchestrator.store.plans import beginnings, note_execution, replace_plan
 from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
 from orchestrator.store.schema import (
     acts,
@@ -45,9 +45,6 @@ _ACT: Final[Mapping[DesiredState, str]] = {
     DesiredState.PAUSED: "pause",
     DesiredState.STOPPED: "stop",
 }
-# The parts of a manifest's provenance that say how its campaign is carried out.
-_EXECUTION: Final = ("definition", "limits")
-
 _SUBJECT: Final = "campaign "
 _LEASES: Final = LeaseTable(campaign_leases, campaign_leases.c.campaign)
 
@@ -151,13 +148,19 @@ class Catalogue:
         """The manifest with the limits and the services under which the campaign is carried out
         now; what decides results is that of `manifest`. Errors as `manifest`.
         """
-        manifest, content = self.manifest(name), self._execution(name)
-        if content is None:
+        manifest, taken = self.manifest(name), self._executions(name)
+        if not taken:
             return manifest
-        place = f"What is in force of campaign {name}"
-        taken = {part: parse_json(content, place)[part] for part in _EXECUTION}
-        provenance = manifest.provenance.model_copy(update=taken)
+        provenance = manifest.provenance.model_copy(update=taken[-1])
         return manifest.model_copy(update={"provenance": provenance})
+
+    def definitions(self, name: str) -> list[dict[str, Any]]:
+        """Every campaign file under which the campaign was ever carried out, as understood: those
+        of its plans, and those that were put in force. Errors as `manifest`.
+        """
+        past = [CampaignManifest.from_json(content) for content in self.past_manifests(name)]
+        planned = [each.provenance.definition for each in (*past, self.manifest(name))]
+        return [*planned, *(taken["definition"] for taken in self._executions(name))]
 
     @repeated
     def put_in_force(self, manifest: CampaignManifest, reason: str) -> None:
@@ -167,23 +170,19 @@ class Catalogue:
             InputError: no such campaign, or its plan is another one.
         """
         name = manifest.provenance.campaign
-        taken = manifest.provenance.model_dump(mode="json", include=set(_EXECUTION))
         with self._database.write(CommitPoint.SET_DESIRED) as connection:
             if read_campaign(connection, name).plan_hash != manifest.plan_hash:
                 raise InputError(f"Campaign {name} was given another plan meanwhile.", "Try again.")
-            connection.execute(delete(executions).where(executions.c.campaign == name))
-            connection.execute(
-                insert(executions).values(
-                    campaign=name, content=canonical_json(taken), changed_at=DatabaseNow()
-                )
-            )
+            note_execution(connection, manifest)
             record_act(connection, Target(name), "launch", reason)
 
     @repeated
-    def _execution(self, name: str) -> bytes | None:
+    def _executions(self, name: str) -> list[dict[str, Any]]:
+        """The parts of provenance that were put in force, the last one last."""
         query = select(executions.c.content).where(executions.c.campaign == name)
         with self._database.read() as connection:
-            return connection.scalar(query)
+            found = list(connection.scalars(query.order_by(executions.c.number)))
+        return [parse_json(content, f"What is in force of campaign {name}") for content in found]
 
     @repeated
     def manifest_json(self, name: str) -> bytes:

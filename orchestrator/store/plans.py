@@ -58,9 +58,20 @@ def replace_plan(
             manifest=canonical_json(manifest.model_dump(mode="json")),
         )
     )
-    # The new manifest says how it is to be carried out.
-    connection.execute(delete(executions).where(executions.c.campaign == name))
+    note_execution(connection, manifest)
     _replace_runs(connection, name, planned, numbers)
+
+
+def note_execution(connection: Connection, manifest: CampaignManifest) -> None:
+    """Note how a manifest says that its campaign is carried out: from now on that is in force."""
+    taken = manifest.provenance.model_dump(mode="json", include={"definition", "limits"})
+    connection.execute(
+        insert(executions).values(
+            campaign=manifest.provenance.campaign,
+            content=canonical_json(taken),
+            changed_at=DatabaseNow(),
+        )
+    )
 
 
 def beginnings(connection: Connection, campaign: str) -> dict[str, str]:

@@ -70,6 +70,9 @@ def test_what_a_file_says_anew_is_in_force_and_the_manifest_stays(store: Store) 
     assert in_force.decisive == store.catalogue.manifest(NAME).decisive
     assert store.catalogue.manifest_json(NAME) == kept
     assert ProgressReader(store, NAME).read().slots == 2
+    told = [str(each) for each in store.catalogue.definitions(NAME)]
+    assert [endpoint in told[0] for endpoint in ("one.example", "two.example")] == [True, False]
+    assert [endpoint in told[1] for endpoint in ("one.example", "two.example")] == [False, True]
     act = store.catalogue.acts(NAME)[-1]
     assert (act.act, act.target) == ("launch", f"campaign {NAME}")
     assert "routes.mia.endpoint" in act.reason

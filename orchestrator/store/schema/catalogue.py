@@ -40,11 +40,12 @@ campaign_controls: Final = Table(
     integer("changed_at"),
 )
 
-# What is in force of a campaign's execution, where that is not what was frozen.
+# What was put in force of a campaign's execution after it was frozen; the last one is.
 executions: Final = Table(
     "executions",
     metadata,
-    Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("campaign", Text, ForeignKey("campaigns.name"), nullable=False),
     binary("content"),
     integer("changed_at"),
 )

@@ -12,13 +12,19 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "executions",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=True,
+            nullable=False,
+        ),
         sa.Column("campaign", sa.Text(), nullable=False),
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(
             ["campaign"], ["campaigns.name"], name=op.f("fk_executions_campaign_campaigns")
         ),
-        sa.PrimaryKeyConstraint("campaign", name=op.f("pk_executions")),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_executions")),
     )
 
 
