@@ -183,7 +183,7 @@ def bar_columns(
     """
     across = min(room.columns, len(columns))
     figure, places = panels(len(columns), 0.24 * len(labels) + 0.55, room, across)
-    figure.set_layout_engine(ConstrainedLayoutEngine(hspace=0.07))
+    figure.set_layout_engine(ConstrainedLayoutEngine(hspace=0.07, wspace=0.12))
     for number, (axes, column) in enumerate(zip(places, columns, strict=True)):
         rows(axes, labels, shown=number % across == 0)
         _bars(axes, colours, column)
