@@ -39,7 +39,7 @@
     for (const cells of rows) {
       const row = body.insertRow();
       cells.forEach((cell, place) => {
-        const made = make(place ? "td" : "th", { class: isNumber(place) ? "number" : String(cell).length > LONG_CELL ? "long" : "" });
+        const made = make(place ? "td" : "th", { class: isNumber(place) ? "number" : typeof cell === "string" && cell.length > LONG_CELL ? "long" : "" });
         if (!place) made.scope = "row";
         made.append(cell);
         row.append(made);

@@ -40,6 +40,8 @@
     return false;
   }
 
+  const world = (run) => `${run.group === state.campaign ? "" : `${run.group}, `}seed ${run.seed}${run.repeat > 1 ? `, repeat ${run.repeat}` : ""}`;
+
   function matrix() {
     const place = at("matrix");
     const shown = state.matrix.map((run) => [run.run, run.state, run.windows, run.run === chosen, run.exits, run.barrier.map((seat) => seat.status)]);
@@ -47,7 +49,7 @@
     const focused = document.activeElement?.dataset?.run;
     const rows = new Map();
     for (const run of state.matrix) {
-      const row = `${run.group === state.campaign ? "" : `${run.group}, `}seed ${run.seed}${run.repeat > 1 ? `, repeat ${run.repeat}` : ""}`;
+      const row = world(run);
       rows.set(row, [...(rows.get(row) ?? []), run]);
     }
     const windows = Math.ceil(state.horizon_days / state.window_days);
@@ -106,7 +108,7 @@
     if (!open.length) { at("slow").replaceChildren(make("p", { class: "none", text: "No window of a model is open." })); return; }
     const focused = at("slow").contains(document.activeElement) ? document.activeElement.hash : null;
     at("slow").replaceChildren(table(["company", "run", "doing", "open for"], open.slice(0, MOST_ROWS).map(({ run, seat }) => [
-      candidate(seat.candidate), make("a", { href: `#${encodeURIComponent(run.run)}`, text: run.run }), doing(seat), duration(seat.open_seconds)]), (column) => column === 3));
+      candidate(seat.candidate), make("a", { href: `#${encodeURIComponent(run.run)}`, title: run.run, text: `${world(run)}, ${run.lineup}` }), doing(seat), duration(seat.open_seconds)]), (column) => column === 3));
     if (focused) [...at("slow").querySelectorAll("a")].find((link) => link.hash === focused)?.focus();
   }
 
