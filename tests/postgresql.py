@@ -95,6 +95,12 @@ class Server:
         """Stop in an orderly way, connections or not."""
         self._end(signal.SIGINT)
 
+    def processes(self) -> list[psutil.Process]:
+        """The server, and what it has started."""
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        return [server, *server.children(recursive=True)]
+
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None
         if process is None:

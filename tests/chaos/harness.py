@@ -19,6 +19,7 @@ from engine.score import score_cents
 from engine.settle import initial_state, settle_window
 from engine.streams import Streams
 from manifests.errors import StoreError
+from orchestrator.audit import audit_store
 from orchestrator.binding import scenario_of
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
@@ -139,8 +140,9 @@ class Place:
             process.communicate()
 
     def evidence(self) -> dict[str, Evidence]:
-        """What every run left in the store."""
+        """What every run left in the store, which an audit finds clean."""
         with open_store(self.location) as store:
+            assert audit_store(store, lambda _: None).problems == []
             return evidence_in(store)
 
     def owners(self) -> set[int]:

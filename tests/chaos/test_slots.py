@@ -1,5 +1,5 @@
 """Slots: never more runs at work than the limit, the seeds in their order, and none for a run that
-a person holds (runtime.md section 5); with hosts killed on the way.
+a person holds (runtime.md section 5); with hosts, and then all, killed on the way.
 """
 
 import os
@@ -18,6 +18,7 @@ from tests.chaos.harness import (
     MATRIX,
     Place,
     finished,
+    kill_all,
     place,
     undisturbed,
 )
@@ -26,6 +27,8 @@ from tests.patience import until
 pytestmark = pytest.mark.xdist_group("supervision")
 
 SLOTS: Final = 2
+DAYS: Final = 245
+WINDOWS: Final = 8 * DAYS // 7
 HELD: Final = "trial-s11-reference"
 # A lease that outlives any delay of the machine: that a host is dead is proven without it.
 LIMITED: Final = MATRIX.replace(
@@ -34,12 +37,15 @@ LIMITED: Final = MATRIX.replace(
 
 
 def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) -> None:
-    with place(tmp_path, LIMITED, days=245) as trial:
+    with place(tmp_path, LIMITED, DAYS) as trial:
         launched = trial.launch("--hosts", "2")
         hold(trial)
         trial.wait_for_windows(1)
         os.kill(somebody_at_work(trial), signal.SIGKILL)
-        assert finished(launched).returncode == 1
+        trial.wait_for_windows(WINDOWS // 2)
+        kill_all(launched)
+        assert finished(launched).returncode == -signal.SIGKILL
+        assert trial.run("resume", "--hosts", "2").returncode == 1
         assert most_at_once(trial) == SLOTS
         states = {run.planned.run_id: run.state for run in trial.progress().runs}
         assert states.pop(HELD) == "paused"
@@ -50,6 +56,7 @@ def test_slots_are_never_exceeded_and_go_to_earlier_seeds_first(tmp_path: Path) 
         assert trial.run("resume", "--run", HELD).returncode == 0
         resumed = trial.run("resume", "--hosts", "1")
         assert resumed.returncode == 0, resumed.stderr
+        assert most_at_once(trial) == SLOTS, "also where the restarts were"
         assert trial.evidence() == undisturbed(trial.file)
 
 
