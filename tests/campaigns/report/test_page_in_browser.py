@@ -117,6 +117,7 @@ def test_on_paper_there_are_only_figures_and_text(browser: Browser, page: Path) 
         found.page.emulate_media(media="print")
         assert not found.page.locator("nav.contents").is_visible()
         assert not found.page.locator("#theme").is_visible()
+        assert not found.page.locator("#tables").is_visible(), "a heading with nothing below"
         assert found.page.locator("#directed .wide svg").is_visible()
         assert not found.page.locator("#directed .narrow svg").is_visible()
         # Nothing is cut off at the edge of the sheet.
