@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -35,7 +35,7 @@ from orchestrator.store import CompanyWindow, StoredReceipt
 
 _Item = TypeVar("_Item")
 
-_WRITES = (WRITE_FILE.name, EDIT_FILE.name)
+_WRITES: Final = (WRITE_FILE.name, EDIT_FILE.name)
 
 
 class _Day(Protocol):
@@ -76,12 +76,46 @@ class _Place(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """What the tables of a bundle tell of one attempt, each in its order."""
+    """What the files of a bundle tell of one attempt and its window, each in its order; `reason`
+    says why the attempt failed.
+    """
 
+    attempt: AttemptRecord | None
     replies: Sequence[ReplyRecord]
     faults: Sequence[FailureRecord]
     queries: Sequence[QueryRecord]
     notes: Sequence[NoteRecord]
+    reason: str
+    closed: CompanyWindow | None
+    receipts: Sequence[StoredReceipt]
+
+
+class _Files:
+    """The files of a run but for its conversations, by attempt or by window."""
+
+    def __init__(self, run: TellingRun) -> None:
+        self._closed = {(each.version, each.seat): each for each in run.company_windows()}
+        self._receipts = _grouped(run.receipts(), lambda each: (each.version, each.seat))
+        self._attempts = {_place(each): each for each in run.rows(AttemptRecord)}
+        self._failures = _grouped(run.attempt_failures(), _place)
+        self._replies = _grouped(run.rows(ReplyRecord), _place)
+        self._faults = _grouped(run.rows(FailureRecord), _place)
+        self._queries = _grouped(run.rows(QueryRecord), _place)
+        self._notes = _grouped(run.rows(NoteRecord), _place)
+
+    def told(self, place: _Place) -> _Told:
+        """What they tell of an attempt."""
+        failures = self._failures[place]
+        return _Told(
+            attempt=self._attempts.get(place),
+            replies=[each for each in self._replies[place] if not each.is_late],
+            faults=self._faults[place],
+            queries=self._queries[place],
+            notes=self._notes[place],
+            reason=failures[-1].reason if failures else "",
+            closed=self._closed.get(place[:2]),
+            receipts=self._receipts[place[:2]],
+        )
 
 
 class _Answer(msgspec.Struct):
@@ -109,45 +143,35 @@ class BundledTrajectory:
 
     def windows(self) -> Iterator[tuple[int, WindowStory]]:
         """Every company-window with its seat, by world version and seat."""
-        settled = {(each.version, each.seat): each for each in self._run.company_windows()}
-        receipts = _grouped(self._run.receipts(), lambda each: (each.version, each.seat))
-        failures = _grouped(self._run.attempt_failures(), _place)
-        replies = _grouped(self._run.rows(ReplyRecord), _place)
-        faults = _grouped(self._run.rows(FailureRecord), _place)
-        queries = _grouped(self._run.rows(QueryRecord), _place)
-        notes = _grouped(self._run.rows(NoteRecord), _place)
-        attempts = {_place(each): each for each in self._run.rows(AttemptRecord)}
-        said = _Conversations(self._run.conversations())
+        files, said = _Files(self._run), _Conversations(self._run.conversations())
         for window in self._run.rows(CompanyWindowRecord):
             place = _Place(window.world_version, window.seat, max(window.attempts - 1, 0))
-            told = _Told(
-                [each for each in replies[place] if not each.is_late],
-                faults[place],
-                queries[place],
-                notes[place],
-            )
-            spoken = said.of(place)
-            steps = list(_spoken(spoken, told) if spoken else _counted(told))
-            closed = settled.get(place[:2])
-            reason = failures[place][-1].reason if failures[place] else ""
-            if reason and window.status == CompanyWindowStatus.PROVIDER_ERROR:
-                steps.append(stories.said(Step(kind="halted", text=reason)))
-            elif place in attempts and window.status != CompanyWindowStatus.OPEN:
-                seconds = round(attempts[place].active_seconds, 1)
-                steps.append(Step(kind="closed", seconds=seconds, text=window.status))
-            yield (
-                window.seat,
-                WindowStory(
-                    world_version=window.world_version,
-                    status=window.status,
-                    reason=reason,
-                    settled=window.is_settled,
-                    attempts=window.attempts,
-                    steps=tuple(steps),
-                    decision=None if closed is None else stories.written(closed.decision),
-                    receipts=stories.came_of(receipts[place[:2]]),
-                ),
-            )
+            yield window.seat, _story(window, files.told(place), said.of(place))
+
+
+def _story(
+    window: CompanyWindowRecord, told: _Told, said: Sequence[ConversationRow]
+) -> WindowStory:
+    steps = _spoken(said, told) if said else _counted(told)
+    return WindowStory(
+        world_version=window.world_version,
+        status=window.status,
+        reason=told.reason,
+        settled=window.is_settled,
+        attempts=window.attempts,
+        steps=(*steps, *_end(window, told)),
+        decision=None if told.closed is None else stories.written(told.closed.decision),
+        receipts=stories.came_of(told.receipts),
+    )
+
+
+def _end(window: CompanyWindowRecord, told: _Told) -> Iterator[Step]:
+    """How an attempt of a model ended, if it has."""
+    if told.reason and window.status == CompanyWindowStatus.PROVIDER_ERROR:
+        yield stories.said(Step(kind="halted", text=told.reason))
+    elif told.attempt is not None and window.status != CompanyWindowStatus.OPEN:
+        seconds = round(told.attempt.active_seconds, 1)
+        yield Step(kind="closed", seconds=seconds, text=window.status)
 
 
 class _Conversations:
