@@ -13,7 +13,7 @@ from tests.chaos import storm
 from tests.chaos.storm import Trouble
 from tests.postgresql import running_server
 
-pytestmark = pytest.mark.xdist_group("kills")
+pytestmark = pytest.mark.xdist_group("supervision")
 
 DEATHS = (
     *(storm.kill_a_host, storm.kill_the_gateway, storm.kill_the_driver),
