@@ -13,10 +13,9 @@ from engine.scenario import Scenario
 from orchestrator.barriers import SeatAtWork, barrier, early
 from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
-from orchestrator.owners import has_ended, shown
+from orchestrator.owners import has_ended, is_alive, shown
 from orchestrator.projection import Remaining, seconds_left
 from orchestrator.store import (
-    CampaignRow,
     DesiredState,
     Hold,
     LeaseState,
@@ -82,7 +81,8 @@ class CampaignProgress:
 
     `owner` is who carries it out now, None when nobody does. `windows_per_run` and `days_per_run`
     are what every run has when it is completed, `slots` how many runs are active at once. `spent`
-    is what is known to be spent in micro-dollars, None where no route has a price.
+    is what is known to be spent in micro-dollars, None where no route has a price. `obstacle` says
+    why nothing can be written into the store at present; empty when nothing is in the way.
     """
 
     campaign: str
@@ -94,6 +94,7 @@ class CampaignProgress:
     days_per_run: int
     slots: int
     spent: int | None
+    obstacle: str
     runs: tuple[RunProgress, ...]
 
     @property
@@ -163,6 +164,7 @@ class CampaignProgress:
             "desired": self.desired.value,
             "reason": self.reason,
             "owner": self.owner,
+            "obstacle": self.obstacle,
             "finished": self.finished,
             "runs": {"total": len(self.runs), **self.counts},
             "windows": {
@@ -201,45 +203,53 @@ class ProgressReader:
         spent = self._store.controls.spent(self.campaign)
         planned = [found.planned for found in self._store.catalogue.runs(self.campaign)]
         days, window = self._scenario.horizon_days, self._scenario.window_days
+        obstacle = self._store.obstacle()
         return CampaignProgress(
             campaign=row.name,
             plan_hash=row.plan_hash,
             desired=row.desired,
             reason=row.reason,
-            owner=holder(row),
+            owner=holder_of(row.lease, renewable=not obstacle),
             windows_per_run=-(-days // window),
             days_per_run=days,
             slots=self._slots,
             spent=sum(each.known for each in spent) if spent else None,
-            runs=tuple(self._run(run, holds.runs.get(run.run_id)) for run in planned),
+            obstacle=obstacle,
+            runs=tuple(
+                self._run(run, holds.runs.get(run.run_id), renewable=not obstacle)
+                for run in planned
+            ),
         )
 
-    def _run(self, planned: PlannedRun, hold: Hold | None) -> RunProgress:
+    def _run(self, planned: PlannedRun, hold: Hold | None, *, renewable: bool) -> RunProgress:
         if planned.run_id in self._completed:
             return self._completed[planned.run_id]
         run = self._store.run(RunKey(self.campaign, planned.run_id))
         status = run.status()
+        owner = holder_of(status.lease, renewable=renewable)
         at_work: tuple[SeatAtWork, ...] = ()
         if status.status is RunState.QUEUED:
             at_work = early(run, planned, status.world_version)
-        elif status.status is RunState.RUNNING and holder_of(status.lease) is not None:
+        elif status.status is RunState.RUNNING and owner is not None:
             at_work = barrier(run, planned, status.world_version)
         took = tuple(run.window_seconds(_LAST_WINDOWS))
-        progress = _run_progress(planned, status, hold, took, at_work)
+        progress = _run_progress(planned, status, hold, owner, took, at_work)
         if status.status is RunState.COMPLETED:
             self._completed[planned.run_id] = progress
             run.close()
         return progress
 
 
-def holder(row: CampaignRow) -> str | None:
-    """Who carries a campaign out now."""
-    return holder_of(row.lease)
+def holder_of(lease: LeaseState, *, renewable: bool = True) -> str | None:
+    """Who holds a lease and lives as far as can be told, as people want to read it.
 
-
-def holder_of(lease: LeaseState) -> str | None:
-    """Who holds a lease and lives as far as can be told, as people want to read it."""
-    if lease.owner is None or lease.expires_in_seconds <= 0 or has_ended(lease.owner):
+    Where nobody can renew a lease because nothing can be written, one that has expired is still
+    that of its owner while its process is known to live.
+    """
+    if lease.owner is None or has_ended(lease.owner):
+        return None
+    expired = lease.expires_in_seconds <= 0
+    if expired and (renewable or not is_alive(lease.owner)):
         return None
     return shown(lease.owner)
 
@@ -248,10 +258,10 @@ def _run_progress(
     planned: PlannedRun,
     status: RunStatus,
     hold: Hold | None,
+    owner: str | None,
     took: Sequence[float],
     at_work: tuple[SeatAtWork, ...],
 ) -> RunProgress:
-    owner = holder_of(status.lease)
     lost = status.status is RunState.RUNNING and owner is None
     state, reason = INTERRUPTED if lost else status.status.value, status.reason
     if hold is not None and owner is None and status.status is not RunState.COMPLETED:

@@ -1,7 +1,7 @@
 """What a campaign, a run or a company is waiting for. Pure: computed from how the campaign stands.
 
 The answers are few: a person, a command that carries the campaign out, a slot, other runs, a reply
-of a provider or the end of a back-off, a peer's seal, or nothing.
+of a provider or the end of a back-off, a peer's seal, space on the disk of the store, or nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,16 @@ from orchestrator.progress import INTERRUPTED, CampaignProgress, RunProgress
 from orchestrator.store import DesiredState, RoutePause
 
 WaitsFor = Literal[
-    "nothing", "person", "command", "slot", "runs", "provider", "back-off", "seal", "settlement"
+    "nothing",
+    "person",
+    "command",
+    "slot",
+    "runs",
+    "provider",
+    "back-off",
+    "seal",
+    "settlement",
+    "space",
 ]
 
 _WAITING: Final = frozenset({RunState.PLANNED, RunState.QUEUED, INTERRUPTED})
@@ -50,6 +59,8 @@ def why_campaign(progress: CampaignProgress, pauses: Sequence[RoutePause]) -> li
         return [Answer(subject, "completed", "nothing", "every run is completed")]
     if progress.desired is not DesiredState.RUNNING:
         own = Answer(subject, state, "person", _because(f"it is {state}", progress.reason))
+    elif progress.obstacle:
+        own = Answer(subject, state, "space", _obstructed(progress))
     elif progress.owner is None:
         own = Answer(subject, state, "command", "nobody carries it out")
     else:
@@ -105,6 +116,8 @@ def _of_run(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str
         return "nothing", "it is completed"
     if run.state in WAITING_FOR_A_PERSON:
         return "person", run.reason or "no reason was given"
+    if progress.obstacle:
+        return "space", "nothing can be written into the store"
     if run.state in _WAITING:
         return _in_the_queue(progress, run)
     stragglers = run.stragglers
@@ -113,6 +126,11 @@ def _of_run(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str
     kinds = {_held_by(seat) for seat in stragglers}
     told = "; ".join(_told(seat) for seat in stragglers)
     return kinds.pop() if len(kinds) == 1 else "seal", told
+
+
+def _obstructed(progress: CampaignProgress) -> str:
+    owner = "nobody carries it out" if progress.owner is None else f"{progress.owner} waits"
+    return f"{progress.obstacle} Nothing is settled meanwhile; {owner}"
 
 
 def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str]:

@@ -114,7 +114,7 @@ def resume(
     from orchestrator.actors.cluster import check_address
     from orchestrator.binding import check_package
     from orchestrator.cli.carrying import carry_out
-    from orchestrator.progress import ProgressReader, holder
+    from orchestrator.progress import ProgressReader
     from orchestrator.store import DesiredState, open_store
 
     check_address(address)
@@ -127,7 +127,7 @@ def resume(
         if not progress.finished:
             check_package(opened.catalogue.manifest(name))
             found = opened.catalogue.campaign(name)
-            owner = holder(found)
+            owner = progress.owner
             at_rest = found.desired is not DesiredState.RUNNING
             if owner is None or at_rest:
                 opened.catalogue.set_desired(name, DesiredState.RUNNING, reason)
@@ -147,7 +147,8 @@ def status(
 ) -> None:
     """Show how the campaigns of a store stand, or one of them.
 
-    JSON: campaign, plan_hash, desired, reason, owner (who carries it out, or null), finished, runs
+    JSON: campaign, plan_hash, desired, reason, owner (who carries it out, or null), obstacle (why
+    nothing can be written into the store, such as a full disk, or empty), finished, runs
     (total, and how many are in each state), windows and days (settled, total), bankruptcies,
     seconds_left, spent_microdollars, projected_microdollars; with --runs also matrix: each with
     run, group, repeat, seed, lineup, state, reason, windows, days, exits (seat to day), owner,
@@ -259,13 +260,14 @@ def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
 
 def _show(progress: "CampaignProgress", runs: bool) -> None:
     from orchestrator.cli.tables import print_table, print_text
-    from orchestrator.cli.watching import outlook, stragglers, summary
+    from orchestrator.cli.watching import obstructed, outlook, stragglers, summary
 
     owner = "nobody carries it out" if progress.owner is None else f"by {progress.owner}"
     because = f" ({progress.reason})" if progress.reason else ""
     wanted = f"Wanted: {progress.desired}{because}; {owner}{outlook(progress)}."
     told = [
         "Completed." if progress.finished else wanted,
+        *obstructed(progress),
         *stragglers(progress),
         f"Plan {progress.plan_hash}",
     ]

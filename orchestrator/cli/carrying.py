@@ -182,13 +182,18 @@ def how_to_resume(campaign: str, location: str) -> str:
 def _followed(
     running: "Session", reader: ProgressReader, shown_by: View, interruption: Interruption
 ) -> CampaignProgress:
+    unread = ""
     try:
         end = None
         while end is None:
             interruption.check()
-            # A disk that is too full to look must not end what still goes on.
-            with suppress(StoreError):
+            try:
                 shown_by.show(reader.read())
+            except StoreError as error:
+                # A disk that is too full to look must not end what still goes on.
+                if error.in_one_line != unread:
+                    unread = error.in_one_line
+                    notice(f"How the campaign stands cannot be read: {unread}")
             end = running.ended(_LOOK_SECONDS)
     except KeyboardInterrupt:
         notice("Leaving: runs stop at their next window boundary. Again to leave at once.")

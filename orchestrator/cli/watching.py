@@ -59,9 +59,14 @@ class Lines:
     def __init__(self) -> None:
         self._last = ""
         self._at = -_LINE_SECONDS
+        self._obstacle = ""
 
     def show(self, progress: CampaignProgress) -> None:
         now = time.monotonic()
+        if progress.obstacle != self._obstacle:
+            self._obstacle = progress.obstacle
+            told = obstructed(progress) or ["The store can be written to again."]
+            notices().print(Text("\n".join(told)))
         if now - self._at >= _LINE_SECONDS and summary(progress) != self._last:
             self._say(progress, now)
 
@@ -120,6 +125,21 @@ def summary(progress: CampaignProgress) -> str:
     )
 
 
+def obstructed(progress: CampaignProgress) -> list[str]:
+    """Why nothing can be written, what waits for it, and what a person does; else nothing."""
+    if not progress.obstacle:
+        return []
+    if progress.finished:
+        return [progress.obstacle]
+    active = sum(run.owner is not None for run in progress.runs)
+    waiting = (
+        f"{active} active runs wait for two minutes or more, with the replies that they paid for,"
+        if active
+        else "No run can go on"
+    )
+    return [f"{progress.obstacle} {waiting} until it can be written to again."]
+
+
 def stragglers(progress: CampaignProgress) -> list[str]:
     """Who holds barriers for the longest time, a line for each."""
     holding = [(run, seat) for run in progress.runs for seat in run.stragglers]
@@ -171,5 +191,6 @@ def _picture(progress: CampaignProgress, width: int) -> RenderableType:
             f"{sum(run.days for run in runs):,} days",
             f"{sum(len(run.exits) for run in runs)} bankrupt",
         )
-    lines = [f"{summary(progress)}{outlook(progress)}", *stragglers(progress)]
+    told = f"{summary(progress)}{outlook(progress)}"
+    lines = [told, *obstructed(progress), *stragglers(progress)]
     return Group(grid, *(Text(line, overflow="fold") for line in lines))

@@ -20,7 +20,7 @@ from orchestrator.store.campaign_copies import (
 from orchestrator.store.catalogue import insert_controls
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
-from orchestrator.store.errors import explained
+from orchestrator.store.errors import explained, obstacle
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.plans import was_planned
@@ -53,6 +53,10 @@ class Directory:
             if key not in known:
                 yield str(path), "the catalogue has no such run"
             yield from _file_faults(path)
+
+    def obstacle(self) -> str:
+        """Why nothing can be written at present, as far as the file system tells."""
+        return obstacle(self._path)
 
     def most_hosts(self) -> None:
         """Files have no limit but that of the machine."""

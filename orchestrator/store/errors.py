@@ -22,7 +22,7 @@ _LITTLE_SPACE: Final = 1 << 20
 _FULL: Final = ("the disk is full", "Free some space, then try again.")
 _READ_ONLY: Final = (
     "it is read-only",
-    "Make it writable, or name a store in another place.",
+    "Make it writable, or copy the whole directory (cp -a) to a place that is, and name that.",
 )
 _FORBIDDEN: Final = (
     "this user may not open it",
@@ -169,6 +169,30 @@ def explained(place: Path) -> Iterator[None]:
         raise _refusal(Path(error.filename or place), cause, remedy) from error
 
 
+def is_read_only(place: Path) -> bool:
+    """Whether the file system of the directory `place` takes no writes from anybody here."""
+    try:
+        return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def obstacle(place: Path) -> str:
+    """Why nothing can be written into the directory `place` at present, as far as its file system
+    tells; empty when nothing is known to be in the way.
+    """
+    if is_read_only(place):
+        return f"The store at {place} is read-only."
+    try:
+        found = os.statvfs(place)
+    except OSError:
+        return ""
+    free = found.f_bavail * found.f_frsize
+    if free < _LITTLE_SPACE or (found.f_files and not found.f_favail):
+        return f"The disk of the store at {place} is full ({free // 1024:,} KiB are free)."
+    return ""
+
+
 def _refusal(place: Path, cause: str, remedy: str) -> StoreError:
     return StoreError(f"The store cannot be used at {place}: {cause}.", remedy)
 
@@ -196,7 +220,7 @@ def _closed(place: Path) -> tuple[str, str] | None:
         return None
     if _free_bytes(place) < _LITTLE_SPACE:
         return _FULL
-    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+    if is_read_only(directory):
         return _READ_ONLY
     if not _allows(directory, os.W_OK | os.X_OK):
         return _FORBIDDEN

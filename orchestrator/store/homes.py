@@ -62,6 +62,10 @@ class StoreHome(Protocol):
         """What is wrong with the databases themselves: each place, and what."""
         ...
 
+    def obstacle(self) -> str:
+        """Why nothing can be written at present, as far as that is seen; empty for nothing."""
+        ...
+
     def most_hosts(self) -> int | None:
         """How many processes may play its runs at once; None when nothing limits them."""
         ...

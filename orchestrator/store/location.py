@@ -53,6 +53,12 @@ class Store:
         """What is wrong with the databases themselves: each place, and what."""
         return self._home.faults()
 
+    def obstacle(self) -> str:
+        """Why nothing can be written at present, such as a full disk, as far as that can be seen
+        without writing; empty when nothing is known to be in the way.
+        """
+        return self._home.obstacle()
+
     def most_hosts(self) -> int | None:
         """How many processes may play its runs at once; None when nothing limits them."""
         return self._home.most_hosts()

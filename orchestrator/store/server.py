@@ -35,6 +35,10 @@ class Server:
         for fault in self.catalogue.faults():
             yield self.location, fault
 
+    def obstacle(self) -> str:
+        """Nothing that could be seen from here: the disk is the server's."""
+        return ""
+
     @repeated
     def most_hosts(self) -> int:
         """As many as the server has connections for, beside the scheduler and two commands."""

@@ -10,14 +10,16 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Literal
+from typing import Final, Literal
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from manifests.errors import StoreError
 from orchestrator.store.connection import CommitPoint, Database
-from orchestrator.store.errors import BUSY_SECONDS, explained
+from orchestrator.store.errors import BUSY_SECONDS, explained, is_read_only
+
+_NEW: Final = "mode=rwc"
 
 
 class SqliteDatabase(Database):
@@ -67,11 +69,12 @@ def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None)
     """The database in a file, which messages call `place` if it is not to keep its name.
 
     A `new` one is made with a rollback journal, so that the file holds all of it at every commit.
-    Any other must exist, and has SQLite's write-ahead log beside it while it is open.
+    Any other must exist, and has SQLite's write-ahead log beside it while it is open; on a file
+    system that is read-only it is only read.
     """
     engine = create_engine(
         "sqlite://",
-        creator=partial(_connect, path, "rwc" if new else "rw"),
+        creator=lambda: _connect(path, _NEW if new else _way_in(path)),
         poolclass=QueuePool,
         # One connection stays open: closing the last one checkpoints and removes the log.
         pool_size=1,
@@ -83,9 +86,22 @@ def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None)
     return SqliteDatabase(engine, place or path)
 
 
-def _connect(path: Path, mode: Literal["rw", "rwc"]) -> sqlite3.Connection:
+def _way_in(path: Path) -> str:
+    """How a database that exists is opened.
+
+    Where nothing can be written SQLite could not even make the log that a database of ours asks
+    for. Without a log nobody has it open, and the file is all there is; with one, who writes
+    through another mount may be at work, and SQLite reads with its locks.
+    """
+    if not is_read_only(path.parent):
+        return "mode=rw"
+    log = path.with_name(f"{path.name}-wal")
+    return "mode=ro" if log.exists() else "mode=ro&immutable=1"
+
+
+def _connect(path: Path, way: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
+        f"{path.absolute().as_uri()}?{way}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -105,7 +121,8 @@ def _configure(
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
     connection.execute("PRAGMA foreign_keys=ON")
-    _set_journal(connection, path, journal)
+    if not is_read_only(path.parent):
+        _set_journal(connection, path, journal)
 
 
 def _set_journal(

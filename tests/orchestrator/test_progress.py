@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from engine.settle import initial_state
+from engine.streams import Streams
+from orchestrator.bound import bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.progress import INTERRUPTED, CampaignProgress, ProgressReader
-from orchestrator.store import DesiredState, RunStore, Target
+from orchestrator.store import DesiredState, RunStore, Store, Target
+from orchestrator.waiting import why_campaign
 from orchestrator.world import StopKind, StopRequest, put_to_rest
 from tests.orchestrator.trial import DAYS, NAME, WINDOWS, Trial
+from tests.patience import until
 
 RUNS = 8
 
@@ -150,3 +155,28 @@ def test_a_living_owner_is_told_without_its_mark(trial: Trial) -> None:
 def test_progress_is_a_value(trial: Trial) -> None:
     assert read(trial) == read(trial)
     assert replace(read(trial), reason="other") != read(trial)
+
+
+def test_a_lease_that_nobody_can_renew_is_still_its_owners(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk all leases expire, and who waits for it has not gone."""
+    run = trial.run()
+    lease = run.acquire(own_name(), 0.001)
+    run.set_status(lease, RunState.QUEUED, "")
+    scenario = bound_scenario(trial.store.catalogue.manifest(NAME))
+    run.begin(lease, initial_state(scenario, Streams(11), 3))
+    run.set_status(lease, RunState.RUNNING, "")
+    trial.store.catalogue.acquire_campaign(NAME, own_name(), 0.001)
+    until(lambda: read(trial).runs[0].state == INTERRUPTED)
+    assert read(trial).owner is None
+    full = "The disk of the store is full."
+    monkeypatch.setattr(Store, "obstacle", lambda _: full)
+    progress = read(trial)
+    assert (progress.obstacle, progress.owner) == (full, shown(own_name()))
+    assert progress.runs[0].state == RunState.RUNNING
+    assert progress.to_json()["obstacle"] == full
+    answers = why_campaign(progress, [])
+    assert {each.waits_for for each in answers} == {"space"}
+    assert answers[0].reason.startswith(full)
+    assert f"{shown(own_name())} waits" in answers[0].reason

@@ -19,6 +19,7 @@ from orchestrator.cli.watching import (
     Lines,
     LiveView,
     duration,
+    obstructed,
     outlook,
     stragglers,
     summary,
@@ -52,6 +53,27 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CampaignProgress
     with trial.store:
         trial.play()
         yield ProgressReader(trial.store, NAME).read()
+
+
+def test_a_full_disk_is_told_at_once_and_so_is_its_end(
+    begun: CampaignProgress, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = replace(begun, obstacle="The disk of the store is full.")
+    held = replace(full, runs=(replace(full.runs[1], owner="ana"), *full.runs[2:]))
+    notices.cache_clear()
+    lines = Lines()
+    lines.show(begun)
+    capsys.readouterr()
+    lines.show(held)
+    told = capsys.readouterr().err
+    assert told.startswith("The disk of the store is full. 1 active runs wait")
+    lines.show(held)
+    assert capsys.readouterr().err == ""
+    lines.show(begun)
+    assert "can be written to again" in capsys.readouterr().err
+    assert obstructed(full) == [
+        "The disk of the store is full. No run can go on until it can be written to again."
+    ]
 
 
 def after(progress: CampaignProgress, windows: int) -> CampaignProgress:

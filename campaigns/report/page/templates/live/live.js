@@ -87,7 +87,7 @@
   function needs() {
     const place = at("needs");
     const runs = state.answers.filter((each) => each.subject.startsWith("run ") && each.waits_for in BY_THEMSELVES);
-    const stuck = state.answers.filter((each) => each.waits_for === "person" || each.waits_for === "command");
+    const stuck = state.answers.filter((each) => ["person", "command", "space"].includes(each.waits_for));
     const counts = Object.entries(BY_THEMSELVES).map(([kind, told]) => [runs.filter((each) => each.waits_for === kind).length, told]).filter(([number]) => number);
     if (unchanged(place, [stuck, counts])) return;
     const many = stuck.slice(0, MOST_ROWS), more = stuck.length - many.length;
