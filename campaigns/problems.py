@@ -59,11 +59,10 @@ def place(raw: RawCampaign, location: Location) -> str:
     return dotted(location) or "the file"
 
 
-def dotted(location: Iterable[str | int], head: str = "") -> str:
-    """The parts of a location as `limits.allowances.replies` or `seeds[1]`, after `head`."""
-    for part in location:
-        head += f"[{part}]" if isinstance(part, int) else f".{part}" if head else part
-    return head
+def dotted(location: Iterable[str | int]) -> str:
+    """The parts of a location as `limits.allowances.replies` or `seeds[1]`."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).removeprefix(".")
 
 
 def shown(value: object) -> str:

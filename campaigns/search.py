@@ -20,13 +20,11 @@ def rule_search_definition(
     name: str = RULE_SEARCH,
     seeds: Sequence[int] | None = None,
     profiles: Sequence[int] | None = None,
-    validation_seeds: Sequence[int] | None = None,
     scenario: Path | None = None,
-    horizon_days: int | None = None,
 ) -> CampaignDefinition:
     """The library campaign with other seeds, some of its profiles, or in another scenario.
 
-    None keeps what the library says; an empty sequence of validation seeds means no validation.
+    None keeps what the library says.
 
     Raises:
         InputError: a seed or profile twice, none of them, a negative seed, or a profile that the
@@ -37,11 +35,9 @@ def rule_search_definition(
         "name": name,
         "seeds": seeds,
         "scenario": None if scenario is None else str(scenario.absolute()),
-        "horizon_days": horizon_days,
     }
-    search_changes = {"profiles": profiles, "validation_seeds": validation_seeds}
     data |= _given(changes)
-    data["search"] |= _given(search_changes)
+    data["search"] |= _given({"profiles": profiles})
     return parse_definition(data, f"the search {name}")
 
 

@@ -7,7 +7,7 @@ place and a wheel built from it have the same fingerprint.
 import importlib.util
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -47,13 +47,13 @@ def source_fingerprint(packages: Iterable[str]) -> SourceFingerprint:
     return SourceFingerprint(overall=digest(files), files=files)
 
 
-def library_versions(names: Sequence[str] = DECIDING_LIBRARIES) -> dict[str, str]:
-    """The installed version of each distribution, in name order.
+def library_versions() -> dict[str, str]:
+    """The installed version of each library that decides results, in name order.
 
     Raises:
         InputError: a distribution that is not installed.
     """
-    return {name: _version(name) for name in sorted(names)}
+    return {name: _version(name) for name in sorted(DECIDING_LIBRARIES)}
 
 
 def package_version() -> str:

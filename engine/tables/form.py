@@ -58,9 +58,9 @@ def cents(name: str, description: str, *, nullable: bool = False) -> Column:
     return Column(name, "INTEGER", "cents", description, nullable)
 
 
-def units(name: str, description: str, *, nullable: bool = False) -> Column:
+def units(name: str, description: str) -> Column:
     """A count of goods."""
-    return Column(name, "INTEGER", "units", description, nullable)
+    return Column(name, "INTEGER", "units", description)
 
 
 def day(name: str, description: str, *, nullable: bool = False) -> Column:

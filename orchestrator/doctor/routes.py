@@ -60,18 +60,14 @@ def check_variables(candidate: str, route: Route, environment: Mapping[str, str]
 _OF_THE_VENDOR: Final = "https://vendor.invalid"
 
 
-async def check_routes(
-    routes: Mapping[str, Route], environment: Mapping[str, str] = os.environ
-) -> list[Finding]:
+async def check_routes(routes: Mapping[str, Route]) -> list[Finding]:
     """All routes at once, in the order given."""
-    found = await asyncio.gather(
-        *(_check(candidate, route, environment) for candidate, route in routes.items())
-    )
+    found = await asyncio.gather(*(_check(candidate, route) for candidate, route in routes.items()))
     return [finding for findings in found for finding in findings]
 
 
-async def _check(candidate: str, route: Route, environment: Mapping[str, str]) -> list[Finding]:
-    variables = check_variables(candidate, route, environment)
+async def _check(candidate: str, route: Route) -> list[Finding]:
+    variables = check_variables(candidate, route, os.environ)
     if variables.health == "failed":
         return [variables, skipped("call", candidate, "not asked without a key")]
     provider = open_provider(route)

@@ -9,7 +9,6 @@ from sqlalchemy import Column, Connection, select
 
 from campaigns.records import CompanyOutcome
 from engine.records import ActionReceipt, DayRecord
-from manifests.model import CampaignManifest
 from orchestrator.lifecycle import RunState
 from orchestrator.store import reading
 from orchestrator.store.codec import read_member
@@ -171,17 +170,6 @@ class RunReader:
                 select(campaigns.c.manifest).where(campaigns.c.name == self.key.campaign)
             ).one()
             return content
-
-    def manifest(self) -> CampaignManifest | None:
-        """The decoded copy of the manifest.
-
-        Raises:
-            IntegrityError: it does not have its own plan hash.
-        """
-        content = self.manifest_json()
-        if content is None:
-            return None
-        return CampaignManifest.from_json(content, f"The manifest stored with {self.key}")
 
     def company_windows(self) -> Iterator[CompanyWindow]:
         """All closed windows, by world version and seat."""

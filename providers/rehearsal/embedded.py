@@ -31,7 +31,6 @@ DEATH_CHECK_SECONDS: Final = 0.2
 class _Order(msgspec.Struct, frozen=True):
     """What the parent tells the child, through a pipe so that no key shows in a process list."""
 
-    host: str
     port: int
     options: dict[str, Any]
     parent: int
@@ -64,9 +63,9 @@ class RunningGateway:
 
 @contextlib.contextmanager
 def start_gateway(
-    options: GatewayOptions | None = None, *, host: str = "127.0.0.1", port: int = 0
+    options: GatewayOptions | None = None, *, port: int = 0
 ) -> Iterator[RunningGateway]:
-    """Run a gateway in a process of its own for the time of a `with` block.
+    """Run a gateway on 127.0.0.1, in a process of its own, for the time of a `with` block.
 
     The process is in a session of its own, so that an interrupt from the keyboard does not end it
     before its parent is done with it.
@@ -83,7 +82,7 @@ def start_gateway(
         start_new_session=True,
     ) as process:
         try:
-            base_url = _give_order(process, host, port, options or GatewayOptions())
+            base_url = _give_order(process, port, options or GatewayOptions())
             yield RunningGateway(base_url, process)
         finally:
             _end(process)
@@ -127,21 +126,19 @@ def obey() -> None:
     threading.Thread(target=_leave_with, args=(order.parent,), daemon=True).start()
     try:
         options = GatewayOptions.model_validate_json(msgspec.json.encode(order.options))
-        serve(order.host, order.port, options, lambda base_url: _tell(_Answer(base_url)))
+        serve("127.0.0.1", order.port, options, lambda base_url: _tell(_Answer(base_url)))
     except ArenaError as error:
         _tell(_Answer(message=error.message, remedy=error.remedy))
 
 
-def _give_order(
-    process: "subprocess.Popen[bytes]", host: str, port: int, options: GatewayOptions
-) -> str:
+def _give_order(process: "subprocess.Popen[bytes]", port: int, options: GatewayOptions) -> str:
     """The base URL of the gateway that the child has started."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("the child was started with pipes")
     key = None if options.api_key is None else options.api_key.get_secret_value()
     plain = options.model_dump(mode="json", exclude={"api_key"}) | {"api_key": key}
     with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(msgspec.json.encode(_Order(host, port, plain, os.getpid())) + b"\n")
+        process.stdin.write(msgspec.json.encode(_Order(port, plain, os.getpid())) + b"\n")
         process.stdin.flush()
     is_ready, _, _ = select.select([process.stdout], [], [], START_SECONDS)
     line = process.stdout.readline() if is_ready else b""

@@ -288,6 +288,9 @@ def test_a_search_may_contest_any_seat() -> None:
 
 
 def test_validation_on_a_development_seed_is_a_run_of_its_own() -> None:
-    runs = plan(rule_search_definition(seeds=[7], profiles=[17], validation_seeds=[7])).runs
+    runs = plan(rule_search_definition(seeds=[211], profiles=[17])).runs
 
-    assert [run.run_id for run in runs] == ["rule-search-s7-profile-17", "rule-search-s7-winner"]
+    assert [run.run_id for run in runs if run.seed == 211] == [
+        "rule-search-s211-profile-17",
+        "rule-search-s211-winner",
+    ]

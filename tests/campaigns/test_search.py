@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.definition import load_definition
-from campaigns.plan import plan
+from campaigns.plan import DEVELOPMENT, plan
 from campaigns.search import profiles, rule_search_definition
 from manifests.errors import InputError
 from tests.campaigns.test_library import EVALUATED_RULE
@@ -66,19 +66,16 @@ def test_a_part_of_the_grid() -> None:
         name="small",
         seeds=[42, 7],
         profiles=[17, 3],
-        validation_seeds=[],
         scenario=Path("calm.json"),
-        horizon_days=70,
     )
 
-    assert [run.run_id for run in plan(definition).runs] == [
+    assert [run.run_id for run in plan(definition).runs if run.stage == DEVELOPMENT] == [
         "small-s42-profile-03",
         "small-s42-profile-17",
         "small-s7-profile-03",
         "small-s7-profile-17",
     ]
     assert definition.scenario == Path("calm.json").absolute()
-    assert definition.horizon_days == 70
     contenders = definition.all_candidates()[8:]
     assert [candidate.parameters for candidate in contenders] == [
         profiles()[2].parameters,

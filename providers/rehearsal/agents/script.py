@@ -55,9 +55,9 @@ def act(tool: str, **arguments: Any) -> Act:
     return Act(tool, msgspec.json.encode(given).decode())
 
 
-def query(sql: str, *parameters: Any, row_limit: int | None = None) -> Act:
+def query(sql: str, *parameters: Any) -> Act:
     """A statement over the company's private tables."""
-    return act("query_company", sql=sql, parameters=list(parameters) or None, row_limit=row_limit)
+    return act("query_company", sql=sql, parameters=list(parameters) or None)
 
 
 def look(thought: str, *statements: str) -> Generator[Step, list[Result], list[Table]]:

@@ -23,9 +23,10 @@ SCORES = {
 
 
 def small() -> CampaignPlan:
-    return plan(
-        rule_search_definition(seeds=[7, 19], profiles=[3, 17, 18, 24], validation_seeds=[211, 307])
-    )
+    definition = rule_search_definition(seeds=[7, 19], profiles=[3, 17, 18, 24])
+    assert definition.search is not None
+    search = definition.search.model_copy(update={"validation_seeds": (211, 307)})
+    return plan(definition.model_copy(update={"search": search}))
 
 
 def scores(run: PlannedRun) -> list[int]:

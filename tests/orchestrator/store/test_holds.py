@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from manifests.errors import InputError, IntegrityError
+from manifests.model import CampaignManifest
 from orchestrator.lifecycle import CompanyWindowStatus, IllegalTransition, RunState
 from orchestrator.store import (
     AttemptFailure,
@@ -175,14 +176,19 @@ def test_a_plan_is_replaced_and_the_runs_that_began_say_under_which(
         store.catalogue.extend_campaign(before.plan_hash, after, runs, [samples.KEY.run_id])
     run.close()
     assert store.catalogue.manifest(campaign) == after
-    assert run.manifest() == after
+    assert own_manifest(run) == after
     assert run.status().status is RunState.RUNNING
     assert [row.planned for row in store.catalogue.runs(campaign)] == list(runs)
     assert store.catalogue.beginnings(campaign) == {samples.KEY.run_id: before.plan_hash}
     new = store.run(RunKey(campaign, "trial-s11-again"))
     new.release(new.acquire("host-1", 60))
-    assert new.manifest() == after
+    assert own_manifest(new) == after
     with pytest.raises(InputError, match="meanwhile"):
         store.catalogue.extend_campaign(
             before.plan_hash, samples.manifest_of(runs[:2], release="autumn"), runs[:2], []
         )
+
+
+def own_manifest(run: RunStore) -> CampaignManifest:
+    """The manifest as the run's own database has it."""
+    return CampaignManifest.from_json(run.manifest_json() or b"")

@@ -10,6 +10,7 @@ from engine.state import state_digest
 from manifests.canonical import canonical_json
 from manifests.errors import IntegrityError
 from manifests.fingerprints import environment
+from manifests.model import CampaignManifest
 from orchestrator.lifecycle import (
     CompanyWindowStatus,
     IllegalTransition,
@@ -35,7 +36,7 @@ def test_a_run_that_nobody_took_is_planned_and_empty(run: RunStore) -> None:
     assert (status.status, status.world_version, status.day) == (RunState.PLANNED, 0, 0)
     assert (status.lease.owner, status.updated_at, status.bankrupt) == (None, None, 0)
     assert run.latest() is None
-    assert run.manifest() is None
+    assert run.manifest_json() is None
     readings = [run.company_windows, run.receipts, run.days, run.company_days, run.checkpoints]
     assert [list(read()) for read in readings] == [[]] * 5
     assert run.outcomes() == []
@@ -110,7 +111,8 @@ def test_a_whole_run(store: Store, run: RunStore) -> None:
         assert list(read.company_windows()) == [w for c in commits for w in c.decisions]
         assert list(read.day_records()) == [day for c in commits for day in c.days]
         assert read.outcomes() == samples.outcomes()
-        assert read.manifest() == samples.manifest_of()
+        own = CampaignManifest.from_json(read.manifest_json() or b"")
+        assert own == samples.manifest_of()
         latest = read.latest()
         assert latest is not None
         assert latest.elapsed == list(commits[-1].days)
