@@ -22,6 +22,7 @@ from typing import BinaryIO, ClassVar, Final, NamedTuple
 from typing_extensions import Buffer
 
 from manifests.errors import InputError, IntegrityError, StoreError
+from manifests.printable import printable
 
 ARCHIVE_SUFFIX: Final = ".tar"
 
@@ -42,7 +43,7 @@ class Fault(NamedTuple):
     def __str__(self) -> str:
         # Both may repeat what somebody has made up, which must not reach a terminal as it is.
         told = f"{self.place}: {self.message}"
-        return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in told)
+        return printable(told)
 
 
 def is_safe_name(name: str) -> bool:

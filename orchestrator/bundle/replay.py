@@ -9,11 +9,11 @@ from manifests.bundle import Bundle
 from manifests.errors import ArenaError, InputError
 from manifests.model import CampaignManifest
 from orchestrator.bundle.reading import BundledRun, BundleSource
-from orchestrator.replay.campaign import ReplayReport, replayed_run
+from orchestrator.replay.campaign import replayed_run
 from orchestrator.replay.differences import Difference, unreadable
 from orchestrator.replay.manifest_copies import list_difference
 from orchestrator.replay.parallel import reports
-from orchestrator.replay.run import RunReport
+from orchestrator.replay.reports import ReplayReport, RunReport
 
 
 class _Task(NamedTuple):

@@ -23,7 +23,7 @@ from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
     from engine.tables import Table
-    from orchestrator.session.reading import WindowRecord
+    from orchestrator.session.windows import WindowRecord
 
 app = typer.Typer()
 

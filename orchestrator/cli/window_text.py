@@ -24,7 +24,7 @@ from orchestrator.session.events import (
     WaitEnded,
     WindowOpened,
 )
-from orchestrator.session.reading import WindowView
+from orchestrator.session.windows import WindowView
 from providers.contract import Reply, ToolCall
 
 _STEP: Final = "    "

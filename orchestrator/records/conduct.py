@@ -31,8 +31,9 @@ from orchestrator.session.events import (
     decode_event,
 )
 from orchestrator.session.files import FileChange
-from orchestrator.session.reading import Attempt, read_attempts
+from orchestrator.session.reading import read_attempts
 from orchestrator.session.tools.sql import QUERY_COMPANY
+from orchestrator.session.windows import Attempt
 from orchestrator.store import AttemptKey, RunStore, SessionReader
 from providers.contract import Reply, ToolCall, Usage
 

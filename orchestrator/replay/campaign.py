@@ -1,9 +1,8 @@
 """The runs of a campaign replayed in parallel, under the manifest they were frozen with."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from campaigns.plan import PlannedRun
 from manifests.errors import ArenaError, InputError
@@ -14,45 +13,9 @@ from orchestrator.replay.differences import Difference, unreadable
 from orchestrator.replay.manifest_copies import catalogue_difference, manifest_of, plan_differences
 from orchestrator.replay.parallel import reports
 from orchestrator.replay.recorded import RecordedRun
-from orchestrator.replay.run import RunReplay, RunReport
+from orchestrator.replay.reports import ReplayReport, RunReport
+from orchestrator.replay.run import RunReplay
 from orchestrator.store import Catalogue, RunKey, RunRow, RunStore, Store, open_store
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayReport:
-    """What the replay of a campaign found: a run matches, differs, or has nothing recorded."""
-
-    runs: tuple[RunReport, ...]
-    catalogue: Difference | None
-
-    @property
-    def differences(self) -> tuple[Difference, ...]:
-        """The first difference of every run that has one, in scheduling order."""
-        found = (self.catalogue, *(run.difference for run in self.runs))
-        return tuple(difference for difference in found if difference is not None)
-
-    @property
-    def matched(self) -> int:
-        return sum(run.matches for run in self.runs)
-
-    @property
-    def nothing_recorded(self) -> tuple[str, ...]:
-        """The ids of the runs of which no window was settled yet, in scheduling order."""
-        return tuple(run.run_id for run in self.runs if run.nothing_recorded)
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as plain JSON; days and windows are those that were settled again, `complete`
-        are the runs that were settled to their horizon.
-        """
-        return {
-            "runs": len(self.runs),
-            "matched": self.matched,
-            "nothing_recorded": len(self.nothing_recorded),
-            "complete": sum(run.complete for run in self.runs),
-            "days": sum(run.days for run in self.runs),
-            "windows": sum(run.windows for run in self.runs),
-            "differences": [difference.to_json() for difference in self.differences],
-        }
 
 
 class _Task(NamedTuple):

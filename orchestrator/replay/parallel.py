@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import active_children, get_context
 from typing import TypeVar
 
-from orchestrator.replay.run import RunReport
+from orchestrator.replay.reports import RunReport
 
 _Task = TypeVar("_Task")
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import Any, Final
@@ -37,35 +37,12 @@ from orchestrator.replay.recorded import (
     RecordedDay,
     RecordedRun,
 )
+from orchestrator.replay.reports import RunReport
 from orchestrator.store import CompanyWindow, RunStatus, company_day_columns, day_digest
 from orchestrator.store.codec import company_day_details, day_details, read_decision
 
 MISSING: Final = "missing"
 PRESENT: Final = "present"
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """What the replay of a run found: how many days and windows it settled, and a difference.
-
-    `complete` says whether it was settled to its horizon.
-    """
-
-    run_id: str
-    days: int
-    windows: int
-    difference: Difference | None
-    complete: bool = False
-
-    @property
-    def matches(self) -> bool:
-        """Whether there was something to settle again, and all of it came out as recorded."""
-        return self.difference is None and self.windows > 0
-
-    @property
-    def nothing_recorded(self) -> bool:
-        """Whether no window was ever settled, so that there was nothing to compare."""
-        return self.difference is None and self.windows == 0
 
 
 class RunReplay:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from orchestrator.session.events import Event
-from orchestrator.session.reading import plain_event
+from orchestrator.session.windows import plain_event
 
 EVENT_BYTES: Final = 64 * 1024
 """The longest line, its line feed included."""

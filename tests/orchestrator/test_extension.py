@@ -13,7 +13,7 @@ from orchestrator import tenure
 from orchestrator.binding import frozen
 from orchestrator.extension import extend, extension
 from orchestrator.lifecycle import RunState
-from orchestrator.replay.campaign import ReplayReport, replay_campaign
+from orchestrator.replay import ReplayReport, replay_campaign
 from orchestrator.results import campaign_results
 from orchestrator.store import DesiredState, LeaseHeld, Target, open_store
 from tests.orchestrator.trial import NAME, REFERENCE, Trial, definition

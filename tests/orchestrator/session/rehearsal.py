@@ -23,8 +23,9 @@ from orchestrator.lifecycle import RunState
 from orchestrator.quota import LimitLedger, ledger_path
 from orchestrator.session import ceo, services
 from orchestrator.session.events import Event, decode_event
-from orchestrator.session.reading import WindowReader, WindowRecord
+from orchestrator.session.reading import WindowReader
 from orchestrator.session.services import ModelServices
+from orchestrator.session.windows import WindowRecord
 from orchestrator.store import AttemptKey, RunKey, RunStatus, SessionStore, Store, open_store
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import GatewayOptions, RunningGateway, start_gateway
