@@ -4,9 +4,12 @@ what the gateway has counted.
 
 import asyncio
 import itertools
+import os
+import signal
 import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -39,11 +42,14 @@ from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World
 from providers.rehearsal import start_gateway
 from providers.rehearsal.statistics import Entry
-from tests.chaos.harness import CAMPAIGN, COMMAND, Evidence, evidence_in
+from tests.chaos.harness import CAMPAIGN, COMMAND, Evidence, Place, evidence_in
+from tests.orchestrator.store.crash_points import forked
 from tests.patience import until
 
 DAYS: Final = 14
 URL, KEY = "CEO_ARENA_REHEARSAL_URL", "CEO_ARENA_REHEARSAL_KEY"
+_ROOT: Final = Path(__file__).parents[2]
+_PLAY: Final = "import sys; from tests.chaos import models; models.{}(sys.argv[1])"
 _DELAY_SECONDS: Final = "0.05"
 
 _ROUTE: Final = (
@@ -200,6 +206,34 @@ def play_store(location: str) -> None:
     """Play all runs of the campaign of a store in this process, one after the other."""
     with open_store(location) as store:
         asyncio.run(_play_all(store))
+
+
+def play_on(location: str) -> None:
+    """Play them in one process after the other, as long as these end by SIGKILL."""
+    while (end := forked(partial(play_store, location))) == -signal.SIGKILL:
+        pass
+    sys.exit(end)
+
+
+@contextmanager
+def playing(
+    trial: Place,
+    gateway: GatewayProcess,
+    environment: Mapping[str, str],
+    play: Callable[[str], None] = play_store,
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that plays the campaign, without Ray."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PLAY.format(play.__name__), trial.location],
+        cwd=_ROOT,
+        env={**os.environ, **gateway.environment, **environment},
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 async def _play_all(store: Store) -> None:

@@ -7,8 +7,6 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +17,12 @@ from campaigns.plan import plan
 from orchestrator.binding import frozen
 from orchestrator.quota.ledger import STATE_VARIABLE
 from orchestrator.store import open_store
-from tests.chaos.harness import CAMPAIGN, Place, place
+from tests.chaos.harness import CAMPAIGN, place
 from tests.chaos.models import (
     REHEARSAL,
-    GatewayProcess,
     check_nothing_was_done_twice,
     gateway_process,
+    playing,
     read_journals,
     undisturbed_models,
 )
@@ -34,9 +32,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("gcc") is None, reason="the library is compiled with gcc"),
 ]
 
-ROOT: Final = Path(__file__).parents[2]
 SOURCE: Final = Path(__file__).parent / "clock" / "shifted.c"
-PLAY: Final = "import sys; from tests.chaos.models import play_store; play_store(sys.argv[1])"
 DAYS: Final = 28
 HOURS: Final = 3_600
 
@@ -60,21 +56,6 @@ class Clock:
         """Let it be so many seconds later than it is."""
         with self._file.open("r+b" if self._file.exists() else "wb") as file:
             file.write(struct.pack("=q", seconds))
-
-
-@contextmanager
-def playing(
-    trial: Place, gateway: GatewayProcess, clock: Clock
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that plays the campaign, under leases of three seconds."""
-    environment = {**os.environ, **gateway.environment, **clock.environment}
-    command = [sys.executable, "-c", PLAY, trial.location]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_the_clock_of_a_process_jumps(tmp_path: Path) -> None:
@@ -102,13 +83,13 @@ def test_a_clock_that_jumps_loses_and_repeats_nothing(tmp_path: Path) -> None:
         with open_store(trial.location, create=True) as store:
             store.catalogue.create_campaign(frozen(planned), planned.runs)
         clock = Clock(tmp_path)
-        with playing(trial, gateway, clock):
+        with playing(trial, gateway, clock.environment):
             trial.wait_for_windows(1)
             clock.set(2 * HOURS)
             trial.wait_for_windows(3)
         # It died two hours ahead of its successor, and its lease with it.
         clock.set(0)
-        with playing(trial, gateway, clock) as successor:
+        with playing(trial, gateway, clock.environment) as successor:
             trial.wait_for_windows(5)
             clock.set(-2 * HOURS)
             assert successor.wait(timeout=240) == 0
