@@ -220,9 +220,11 @@ def load_scenario(path: Path) -> Scenario:
     """Read and validate a scenario file (JSON, UTF-8). Raises InputError."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputError(f"The scenario file {path} is no text in UTF-8.", _REMEDY) from None
+    except OSError as error:
         raise InputError(
-            f"The scenario file {path} cannot be read: {error}.", "Check the path."
+            f"The scenario file {path} cannot be read: {error.strerror}.", "Check the path."
         ) from None
     return parse_scenario(parse_json(text, str(path)), str(path))
 

@@ -62,7 +62,10 @@ def parse_json(text: str | bytes, source: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=refuse, parse_float=finite)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source}: not valid JSON: {error}") from error
+        why = str(error) if text.strip() else "it is empty"
+        raise InputError(
+            f"{source}: not valid JSON: {why}.", "Correct it at the place named."
+        ) from error
 
 
 def digest(value: Any) -> str:

@@ -29,6 +29,8 @@ _STATUSES: Final = ("active", BANKRUPT)
 _INTEGERS: Final = ("repeat", "seed", "seat", "score_cents", *MONEY)
 _TEXTS: Final = ("group", "lineup", "replaced", "candidate", "status")
 _MAY_BE_EMPTY: Final = ("replaced", "lineup")
+_REMEDY: Final = "Give a CSV file with a header, or a Parquet file."
+
 # What polars calls a column whose name stands in the header a second time.
 _AGAIN: Final = "_duplicated_"
 
@@ -84,16 +86,16 @@ def read_scores(file: Path) -> Evidence:
 def _read(file: Path) -> pl.DataFrame:
     """The table as it stands, its columns by name, without empty lines."""
     try:
-        if file.suffix.lower() in (".parquet", ".pq"):
-            frame = pl.read_parquet(file)
-        else:
-            frame = pl.read_csv(file, infer_schema=False)
-            frame = frame.with_columns(pl.all().str.strip_chars())
+        # Opened here: a path is a pattern to the library, and a folder all the files in it.
+        with file.open("rb") as opened:
+            if file.suffix.lower() in (".parquet", ".pq"):
+                frame = pl.read_parquet(opened)
+            else:
+                frame = pl.read_csv(opened, infer_schema=False)
+                frame = frame.with_columns(pl.all().str.strip_chars())
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"{file} cannot be read: {str(error).splitlines()[0]}.",
-            "Give a CSV file with a header, or a Parquet file.",
-        ) from error
+        told = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{file} cannot be read: {told}.", _REMEDY) from error
     names = [name.partition(_AGAIN)[0].strip().lower() for name in frame.columns]
     for name in names:
         if names.count(name) > 1:

@@ -135,8 +135,8 @@ def test_other_json_is_no_scenario(data: Any) -> None:
     ("content", "reason"),
     [
         (b"{", "JSON"),
-        (b"", "JSON"),
-        (b"\xff\xfe\x00", "cannot be read"),
+        (b"", "JSON: it is empty"),
+        (b"\xff\xfe\x00", "is no text in UTF-8"),
         (b'{"name": "a", "name": "b"}', "'name' is written twice"),
         (b'{"horizon_days": NaN}', "NaN is not a finite number"),
     ],

@@ -273,3 +273,11 @@ def test_a_table_that_cannot_be_used_is_refused(tmp_path: Path, text: str, told:
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_scores(tmp_path / "none.parquet")
+
+
+def test_a_folder_or_a_pattern_is_no_table(tmp_path: Path) -> None:
+    written(tmp_path, f"{HEADER}\n{ROWS}\n")
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_scores(tmp_path)
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_scores(tmp_path / "*.csv")
