@@ -59,6 +59,7 @@ def frozen(planned: CampaignPlan) -> CampaignManifest:
         InputError: an unusable scenario, route, policy or parameter; says of which candidate.
     """
     definition = planned.definition
+    _check_routes(definition)
     scenario = scenario_of(definition)
     market = catalog(scenario)
     candidates = [_bound_candidate(each, market) for each in definition.all_candidates()]
@@ -154,6 +155,20 @@ def differences_from_package(manifest: CampaignManifest) -> list[Difference]:
         }
     )
     return difference(manifest, freeze(here, manifest.provenance))
+
+
+def _check_routes(definition: CampaignDefinition) -> None:
+    """Raise one InputError that tells all that is wrong with the routes of a campaign."""
+    refused: list[InputError] = []
+    for candidate in definition.all_candidates():
+        if candidate.route is None:
+            continue
+        try:
+            parse_route(candidate.route, f'The route of candidate "{candidate.id}"')
+        except InputError as error:
+            refused.append(error)
+    if refused:
+        raise InputError("\n".join(error.message for error in refused), refused[0].remedy)
 
 
 def _versions() -> Versions:

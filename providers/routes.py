@@ -6,7 +6,7 @@ have one identity.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -21,9 +21,10 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from manifests.canonical import LARGEST_INTEGER, canonical_json, digest
-from manifests.validation import input_error
+from manifests.errors import InputError
 
 # Where a route's requests go, how fast, and at whose expense: no part of its identity.
 OUTSIDE_IDENTITY: Final = frozenset(
@@ -40,6 +41,51 @@ EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-
 Tokens = Annotated[int, Field(ge=1)]
 DollarsPerMillion = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 WireName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+
+
+_NUMBER: Final = "a whole number, 1 or more"
+_TRUTH: Final = "true or false"
+_PRICE: Final = 'dollars per million tokens as a text, such as "3" or "0.30"'
+_WIRE_NAME: Final = "the name of a field, of letters, digits and underscores"
+
+WHAT_TO_WRITE: Final[Mapping[str, str]] = {
+    "protocol": '"responses", "chat" or "messages"',
+    "model": "the id that the service knows, of 1 to 200 characters",
+    "options": "a table of what is sent with every request",
+    "native_ceiling": f"{_NUMBER}: the most output tokens of one reply",
+    "smallest_useful_ceiling": f"{_NUMBER}: output tokens",
+    "accepted_aliases": "a list of model ids",
+    "endpoint": "a base URL that begins with http:// or https://, without user, password or query",
+    "endpoint_env": "the name of an environment variable",
+    "credentials": (
+        'a list with the name of the environment variable that holds the key, or "no key"; '
+        "never the key itself"
+    ),
+    "prices": "a table with input and output, and cached_input and cache_write if they differ",
+    "prices.input": _PRICE,
+    "prices.cached_input": _PRICE,
+    "prices.cache_write": _PRICE,
+    "prices.output": _PRICE,
+    "spending_cap_cents": f"{_NUMBER}: US cents",
+    "limits": "a table of limits",
+    "limits.concurrent_requests": _NUMBER,
+    "limits.requests_per_minute": _NUMBER,
+    "limits.tokens_per_minute": _NUMBER,
+    "chat": "a table that describes a dialect",
+    "chat.output_limit_field": _WIRE_NAME,
+    "chat.ask_usage": _TRUTH,
+    "chat.reasoning_fields": f"a list, each {_WIRE_NAME}",
+    "chat.return_reasoning": '"always", "with tool calls" or "never"',
+    "chat.withheld_fields": f"a list, each {_WIRE_NAME}",
+    "chat.cache_breakpoints": _TRUTH,
+    "chat.return_bad_arguments": '"as received" or "as empty object"',
+    "chat.reasoning_tokens": '"in completion" or "in total only"',
+    "responses": "a table that describes a dialect",
+    "responses.encrypted_reasoning": _TRUTH,
+    "messages": "a table that describes a dialect",
+    "messages.cache_breakpoints": '"none", "5m" or "1h"',
+}
+"""What every field of a route takes, for whoever wrote something else there."""
 
 
 class _RouteData(BaseModel):
@@ -217,7 +263,7 @@ def parse_route(data: Mapping[str, Any], source: str) -> Route:
         # Through JSON, so that a list of the file may fill a tuple while all else stays strict.
         return Route.model_validate_json(canonical_json(dict(data)))
     except ValidationError as error:
-        raise input_error(source, error) from error
+        raise _refused(source, error) from error
 
 
 def plain_url(endpoint: str) -> str:
@@ -232,6 +278,43 @@ def plain_url(endpoint: str) -> str:
     if url.username is not None or url.password is not None or url.query:
         raise ValueError("the endpoint carries a user, a password or a query; use credentials")
     return endpoint
+
+
+def _refused(source: str, error: ValidationError) -> InputError:
+    """All wrong places of a route, a line for each, and what to write there; no value is shown."""
+    told = [_told(finding) for finding in error.errors(include_url=False, include_input=False)]
+    lines = [f"  {line}" for line in dict.fromkeys(told)]
+    return InputError(
+        "\n".join([f"{source} is not valid:", *lines]),
+        "Correct every place listed; docs/routes.md describes them.",
+    )
+
+
+def _told(finding: ErrorDetails) -> str:
+    location = finding["loc"]
+    if location[:1] == ("options",) and finding["type"] != "value_error":
+        location = location[:1]
+    names = [part for part in location if isinstance(part, str)]
+    field = next(
+        (".".join(names[:end]) for end in (2, 1) if ".".join(names[:end]) in WHAT_TO_WRITE), ""
+    )
+    match finding["type"]:
+        case "value_error":
+            # One of our own, which says what is wrong.
+            said = finding["msg"].removeprefix("Value error, ")
+            return f"{field}: {said}" if field else said
+        case "extra_forbidden":
+            return f"{'.'.join(names)}: this field is not known. {_known(names[:-1])}"
+        case "missing":
+            return f"{'.'.join(names)}: is missing. Write {WHAT_TO_WRITE['.'.join(names)]}"
+    return f"{field or 'the route'}: write {WHAT_TO_WRITE.get(field, 'a table')}"
+
+
+def _known(table: Sequence[str]) -> str:
+    """The fields of the route, or of a table in it."""
+    head = "".join(f"{name}." for name in table)
+    known = [name.removeprefix(head) for name in WHAT_TO_WRITE if name.startswith(head)]
+    return f"Known here: {', '.join(name for name in known if '.' not in name)}"
 
 
 def _keys(value: JsonValue) -> Iterator[str]:

@@ -67,6 +67,15 @@ WRONG: dict[str, tuple[Edit, list[str]]] = {
         lambda data: data.update(seeds=list(range(100_001))),
         ["seeds: makes 400,004 runs, and a campaign may have 100,000"],
     ),
+    "a panel whose lineups nobody can run": (
+        lambda data: data.update(
+            candidates=[
+                *({"id": f"c{n}", "seat": n, "policy": "growth"} for n in range(1, 10_001)),
+                {"id": "rule", "policy": "rule"},
+            ]
+        ),
+        ["candidates: makes 200,020,000 companies, and a campaign may have 1,000,000"],
+    ),
     "a grid that nobody can search": (
         _search(axes=[{"values": [{f"x{axis}": n} for n in range(100)]} for axis in range(9)]),
         ["search.axes: makes 1,000,000,000,000,000,000 profiles"],

@@ -94,6 +94,21 @@ def test_routes_are_bound_without_endpoint_and_credentials() -> None:
     }
 
 
+def test_all_wrong_routes_are_told_at_once() -> None:
+    wrong = {"protocol": "morse", "model": "m", "native_ceiling": 1, "credentials": "no key"}
+    candidates = [
+        {"id": "ada", "seat": 1, "route": wrong},
+        {"id": "bob", "seat": 2, "route": {"protocol": "chat"}},
+        {"id": "cy", "seat": 3, "policy": "growth"},
+        {"id": "rule", "policy": "rule"},
+    ]
+    with pytest.raises(InputError) as caught:
+        binding.frozen(plan(definition(candidates=candidates)))
+    message = caught.value.message
+    assert 'The route of candidate "ada" is not valid:\n  protocol: write' in message
+    assert 'The route of candidate "bob" is not valid:\n  model: is missing' in message
+
+
 def test_what_models_are_told_and_given_is_bound_where_there_are_models() -> None:
     harness = bound("main").decisive.harness
     assert harness is not None

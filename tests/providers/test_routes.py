@@ -1,11 +1,13 @@
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from manifests.canonical import digest
 from manifests.errors import InputError
-from providers.routes import Route, parse_route
+from providers.routes import WHAT_TO_WRITE, Route, parse_route
 
 # A seat of the evaluated panel (providers.md section 1), as a campaign file would say it.
 FLASH: dict[str, Any] = {
@@ -94,11 +96,11 @@ def test_only_the_requested_id_and_its_aliases_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"protocol": "grpc"}, "protocol: Input should be 'responses', 'chat' or 'messages'"),
+        ({"protocol": "grpc"}, 'protocol: write "responses", "chat" or "messages"'),
         ({"model": ""}, "model:"),
-        ({"fallback": "gpt"}, "fallback: Extra inputs are not permitted"),
+        ({"fallback": "gpt"}, "fallback: this field is not known. Known here: protocol, model"),
         ({"native_ceiling": 0}, "native_ceiling:"),
-        ({"native_ceiling": "128000"}, "native_ceiling: Input should be a valid integer"),
+        ({"native_ceiling": "128000"}, "native_ceiling: write a whole number"),
         ({"native_ceiling": 512}, "smallest_useful_ceiling is above native_ceiling"),
         ({"accepted_aliases": ["a", "a"]}, "accepted_aliases repeats"),
         ({"accepted_aliases": ["deepseek-v4-flash"]}, "accepted_aliases repeats"),
@@ -107,7 +109,10 @@ def test_only_the_requested_id_and_its_aliases_are_accepted() -> None:
         ({"endpoint_env": None, "endpoint": "file:///etc/passwd"}, "not an http or https URL"),
         ({"credentials": []}, "credentials"),
         ({"prices": {"input": "free", "output": "1"}}, "prices.input"),
-        ({"prices": {"input": "1"}}, "prices.output: Field required"),
+        (
+            {"prices": {"input": "1"}},
+            'prices.output: is missing. Write dollars per million tokens as a text, such as "3"',
+        ),
     ],
 )
 def test_a_wrong_route_is_refused_by_field(changes: dict[str, Any], reason: str) -> None:
@@ -115,6 +120,40 @@ def test_a_wrong_route_is_refused_by_field(changes: dict[str, Any], reason: str)
         route(**changes)
     assert str(caught.value).startswith("routes.flash is not valid:")
     assert reason in str(caught.value)
+
+
+def test_all_wrong_places_are_told_in_words_of_the_file() -> None:
+    with pytest.raises(InputError) as caught:
+        route(
+            protocol="message",
+            credentials=["no such name", ""],
+            prices={"input": 3, "output": "1", "outptu": "1"},
+            chat={"ask_usage": "yes"},
+            limits=7,
+        )
+    message = caught.value.message
+    places = [line.split(":")[0].strip() for line in message.splitlines()[1:]]
+    assert sorted(places) == [
+        "chat.ask_usage",
+        "credentials",
+        "limits",
+        "prices.input",
+        "prices.outptu",
+        "protocol",
+    ]
+    assert not re.search(r"(?i)tuple|literal|pattern|constrained|input should", message)
+    assert "Known here: input, cached_input, cache_write, output" in message
+
+
+def test_every_field_says_what_it_takes() -> None:
+    def fields(model: type[BaseModel], head: str = "") -> Iterator[str]:
+        for name, info in model.model_fields.items():
+            yield f"{head}{name}"
+            for inner in (info.annotation, *get_args(info.annotation)):
+                if isinstance(inner, type) and issubclass(inner, BaseModel):
+                    yield from fields(inner, f"{name}.")
+
+    assert set(fields(Route)) == set(WHAT_TO_WRITE)
 
 
 SECRET = "sk-live-4f9a0c"
