@@ -14,6 +14,7 @@ from typing import Final
 from manifests.errors import ArenaError, InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.limits import shared_ledger
+from orchestrator.actors.metrics import WorkMetrics
 from orchestrator.binding import check_package
 from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.causes import cause_of
@@ -49,7 +50,8 @@ class Host:
         self._manifest = self._store.catalogue.manifest_in_force(campaign)
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
         self._scenario = bound_scenario(self._manifest)
-        self._models = ModelServices(self._manifest, self._store.controls, shared_ledger())
+        heard = WorkMetrics(campaign).heard
+        self._models = ModelServices(self._manifest, self._store.controls, shared_ledger(), heard)
         self._unfit = _unfitness(self._manifest)
         self._stops: dict[str, StopRequest] = {}
         self._heeding: asyncio.Task[None] | None = None

@@ -63,12 +63,19 @@ class SystemClock:
 
 
 class StoredJournal:
-    """The journal of one attempt in the run's database."""
+    """The journal of one attempt in the run's database; `heard` is told what was committed."""
 
-    def __init__(self, store: SessionStore, lease: Lease, key: AttemptKey) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        lease: Lease,
+        key: AttemptKey,
+        heard: Callable[[Event], None],
+    ) -> None:
         self._store = store
         self._lease = lease
         self._key = key
+        self._heard = heard
         self._next = 0
 
     def load(self) -> list[Event]:
@@ -98,6 +105,7 @@ class StoredJournal:
                     self._store.keep_late_reply(self._lease, self._key, event.ordinal, body)
             raise
         self._next += 1
+        self._heard(event)
 
     def has_rested(self) -> bool:
         """Whether the run was at rest since the last event."""
@@ -106,8 +114,8 @@ class StoredJournal:
 
 @dataclass(frozen=True, slots=True)
 class ModelSeat:
-    """A model in a seat: under which identity it decides, what it may use, and the gate before its
-    route, made for a window that can tell whether the run is to rest.
+    """A model in a seat: under which identity it decides, what it may use, the gate before its
+    route, made for a window that can tell whether the run is to rest, and who hears what it does.
     """
 
     seat: int
@@ -115,6 +123,7 @@ class ModelSeat:
     provider: Provider
     allowance: Allowance
     gate: Callable[[Callable[[], bool]], Gate]
+    heard: Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +227,7 @@ class ModelCeo:
         )
         session = Session(
             opening,
-            StoredJournal(self._store, self._lease, key),
+            StoredJournal(self._store, self._lease, key, self._seat.heard),
             self._seat.provider,
             self._seat.gate(window.stopping),
             lambda state: self._context(window, state),

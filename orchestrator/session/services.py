@@ -19,6 +19,7 @@ from orchestrator.money import check_cap, routes_of
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
+from orchestrator.session.events import Event
 from orchestrator.session.gate import Ledger, RouteGate
 from orchestrator.session.recovery import Recovery
 from orchestrator.session.sql import QueryWorkers
@@ -41,10 +42,18 @@ class ModelServices:
     a model sits somewhere; `close` ends all of it.
     """
 
-    def __init__(self, manifest: CampaignManifest, controls: RouteControls, limits: Ledger) -> None:
+    def __init__(
+        self,
+        manifest: CampaignManifest,
+        controls: RouteControls,
+        limits: Ledger,
+        heard: Callable[[str, Event], None],
+    ) -> None:
         """``controls`` are those of the store that has the campaign; ``limits`` is the ledger of
-        rate limits that all campaigns here share.
+        rate limits that all campaigns here share; ``heard`` is told of every candidate what its
+        sessions have journaled.
         """
+        self.heard = heard
         self._definition = bound_plan(manifest).definition
         self._controls = controls
         self._limits = limits
@@ -162,6 +171,7 @@ class RunModels:
                 services.provider(candidate.id),
                 services.allowance(candidate.id),
                 partial(services.gate(candidate.id).seat, self._run_id, seat, self._rest),
+                partial(services.heard, candidate.id),
             ),
             self._scenario,
             self._store,

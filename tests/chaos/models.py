@@ -239,7 +239,7 @@ def playing(
 async def _play_all(store: Store) -> None:
     manifest = store.catalogue.manifest(CAMPAIGN)
     limits, stop = LimitLedger(ledger_path()), StopRequest()
-    services = ModelServices(manifest, store.controls, limits)
+    services = ModelServices(manifest, store.controls, limits, lambda *_: None)
     rest = partial(stop.ask, StopKind.PAUSE)
     seconds = execution_limits(manifest).lease_seconds
     try:

@@ -136,7 +136,7 @@ def test_a_paid_reply_waits_for_the_disk(small_disk: Path, *, freed: bool) -> No
         clock.notice = lambda: model.filler.unlink() if freed else None
         session = Session(
             OPENING,
-            StoredJournal(sessions, lease, KEY),
+            StoredJournal(sessions, lease, KEY, lambda _: None),
             model,
             OpenGate(),
             context,
@@ -160,6 +160,6 @@ def test_a_paid_reply_waits_for_the_disk(small_disk: Path, *, freed: bool) -> No
             model.filler.unlink()
             events = [decode_event(body) for body in sessions.events(KEY)]
             assert isinstance(events[-1], Asked), "nothing is invented either"
-            journal = StoredJournal(sessions, lease, KEY)
+            journal = StoredJournal(sessions, lease, KEY, lambda _: None)
             journal.load()
             journal.append(Interrupted(0.0, 1))

@@ -110,7 +110,7 @@ async def _play(store: Store) -> RunState:
     scenario, planned = bound_scenario(manifest), store.catalogue.run(key).planned
     lease = run.acquire("a test", 600)
     limits, stop = LimitLedger(ledger_path()), StopRequest()
-    services = ModelServices(manifest, store.controls, limits)
+    services = ModelServices(manifest, store.controls, limits, lambda *_: None)
     try:
         rest = partial(stop.ask, StopKind.PAUSE)
         with services.for_run(run, lease, scenario, rest) as models:

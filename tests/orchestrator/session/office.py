@@ -14,7 +14,7 @@ from orchestrator.ceos import Closed, Window
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, Threads
 from orchestrator.session.desk import Desk
-from orchestrator.session.events import ToolReceipt, decode_event
+from orchestrator.session.events import Event, ToolReceipt, decode_event
 from orchestrator.session.recovery import Recovery
 from orchestrator.session.sql import QueryWorkers
 from orchestrator.store import AttemptKey, Lease, RunStore, SessionStore
@@ -50,12 +50,20 @@ class Office:
     allowance: Allowance = STANDARD
     policy: RecoveryPolicy = "fresh-allowance"
     model: Script = field(default_factory=lambda: Script(FakeClock(), ()))
+    heard: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         scenario = default_scenario()
         self.desk = Desk(self.run, scenario, {SEAT})
         self.ceo = ModelCeo(
-            ModelSeat(SEAT, "identity", self.model, self.allowance, lambda _: OpenGate()),
+            ModelSeat(
+                SEAT,
+                "identity",
+                self.model,
+                self.allowance,
+                lambda _: OpenGate(),
+                self.heard.append,
+            ),
             scenario,
             SessionStore(self.run),
             self.lease,

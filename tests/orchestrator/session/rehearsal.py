@@ -123,7 +123,9 @@ class Rehearsal:
         manifest, run = self.store.catalogue.manifest(NAME), self.store.run(key)
         planned, scenario = self.store.catalogue.run(key).planned, bound_scenario(manifest)
         lease = run.acquire("a test", 600)
-        models = ModelServices(manifest, self.store.controls, LimitLedger(ledger_path()))
+        models = ModelServices(
+            manifest, self.store.controls, LimitLedger(ledger_path()), lambda *_: None
+        )
         try:
             with models.for_run(run, lease, scenario, partial(stop.ask, StopKind.PAUSE)) as seats:
                 ceos = seated(manifest, planned.lineup, seats.ceo)

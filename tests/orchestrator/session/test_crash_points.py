@@ -226,7 +226,7 @@ class Outcome:
 def live(run: RunStore, life: Life, owner: str) -> tuple[CompanyWindowStatus, SessionState]:
     """One life of the window, from where its journal stands. It is killed with a heartbeat."""
     lease = run.acquire(owner, 0)
-    journal = MortalJournal(life.store, lease, KEY)
+    journal = MortalJournal(life.store, lease, KEY, lambda _: None)
     journal.life = life
     session = Session(
         Opening("You are a CEO.", "Day 0.", ALLOWANCE, PrivateFiles(), life.store.name_of(KEY)),

@@ -15,6 +15,7 @@ from orchestrator.session.events import (
     Answered,
     Asked,
     Closed,
+    Event,
     Failed,
     FinalizationBegan,
     Halted,
@@ -66,10 +67,14 @@ def run(store: Store) -> RunStore:
     return store.run(samples.KEY)
 
 
+def ignore(_event: Event) -> None:
+    """What is done with what is heard where that does not matter."""
+
+
 def session(run: RunStore, lease: Lease, model: Script) -> Session:
     return Session(
         OPENING,
-        StoredJournal(SessionStore(run), lease, KEY),
+        StoredJournal(SessionStore(run), lease, KEY, ignore),
         model,
         OpenGate(),
         context,
@@ -88,30 +93,32 @@ def play(run: RunStore, lease: Lease, *outcomes: Outcome) -> tuple[CompanyWindow
 
 def test_events_are_read_as_they_were_written_by_anybody(run: RunStore) -> None:
     lease = samples.start(run)
-    journal = StoredJournal(SessionStore(run), lease, KEY)
+    journal = StoredJournal(SessionStore(run), lease, KEY, ignore)
     assert journal.load() == []
     for event in EVERY_KIND:
         journal.append(event)
-    assert StoredJournal(SessionStore(run), lease, KEY).load() == list(EVERY_KIND)
+    assert StoredJournal(SessionStore(run), lease, KEY, ignore).load() == list(EVERY_KIND)
     assert SessionStore(run).files_before(1, 1) == {"MEMORY.md": ("x", 1)}
 
 
 def test_a_journal_goes_on_where_it_was_read(run: RunStore) -> None:
     lease = samples.start(run)
-    first = StoredJournal(SessionStore(run), lease, KEY)
+    heard: list[Event] = []
+    first = StoredJournal(SessionStore(run), lease, KEY, heard.append)
     first.append(EVERY_KIND[0])
-    second = StoredJournal(SessionStore(run), lease, KEY)
+    second = StoredJournal(SessionStore(run), lease, KEY, heard.append)
     assert second.load() == [EVERY_KIND[0]]
     second.append(EVERY_KIND[1])
     with pytest.raises(IntegrityError, match="2 events"):
         first.append(EVERY_KIND[2])
+    assert heard == list(EVERY_KIND[:2]), "only what was committed is heard"
     first.append(EVERY_KIND[1])
     assert len(second.load()) == 2, "the very event again changes nothing"
 
 
 def test_an_event_and_its_file_are_there_together_or_not_at_all(run: RunStore) -> None:
     lease = samples.start(run)
-    journal = StoredJournal(SessionStore(run), lease, KEY)
+    journal = StoredJournal(SessionStore(run), lease, KEY, ignore)
     journal.append(EVERY_KIND[0])
     run.acquire("host-1", 60)
     wrote = ToolReceipt(
@@ -175,7 +182,7 @@ def test_a_reply_for_a_stale_owner_goes_into_the_ledger_and_changes_nothing(run:
 def test_nothing_but_replies_goes_into_the_ledger(run: RunStore, event: Failed) -> None:
     stale = samples.start(run, "host-1", 0)
     run.acquire("host-2", 60)
-    journal = StoredJournal(SessionStore(run), stale, KEY)
+    journal = StoredJournal(SessionStore(run), stale, KEY, ignore)
     with pytest.raises(LeaseLost):
         journal.append(event)
     assert SessionStore(run).late_replies() == []
@@ -229,9 +236,9 @@ def test_a_commit_whose_answer_was_lost_is_not_done_again(
 
 def test_a_reply_of_many_megabytes_is_kept_whole(run: RunStore) -> None:
     lease = samples.start(run)
-    journal = StoredJournal(SessionStore(run), lease, KEY)
+    journal = StoredJournal(SessionStore(run), lease, KEY, ignore)
     whole = msgspec.structs.replace(reply(text="long"), native='"' + "é" * 3_000_000 + '"')
     journal.append(Answered(1.0, 1, whole))
-    (event,) = StoredJournal(SessionStore(run), lease, KEY).load()
+    (event,) = StoredJournal(SessionStore(run), lease, KEY, ignore).load()
     assert isinstance(event, Answered)
     assert event.reply == whole

@@ -65,7 +65,7 @@ def played(folder: Path, *protocols: str) -> tuple[list[str], list[Any]]:
 
         async def play() -> RunState:
             limits, stop = LimitLedger(ledger_path()), StopRequest()
-            services = ModelServices(manifest, store.controls, limits)
+            services = ModelServices(manifest, store.controls, limits, lambda *_: None)
             scenario = bound_scenario(manifest)
             try:
                 rest = partial(stop.ask, StopKind.PAUSE)
