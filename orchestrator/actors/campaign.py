@@ -1,6 +1,6 @@
-"""The campaign's scheduler: an actor that gives runs to hosts until the campaign is at rest.
+"""The campaign's scheduler: gives runs to hosts until the campaign is at rest.
 
-One actor carries a campaign out, under the campaign's lease. What it decides follows from the
+One scheduler carries a campaign out, under the campaign's lease. What it decides follows from the
 store by `orchestrator.scheduler`; what the operator wants it reads there, too, so that any shell
 can pause and resume without Ray. It knows nothing that the store lacks, except who plays what.
 """
@@ -8,15 +8,17 @@ can pause and resume without Ray. It knows nothing that the store lacks, except 
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from campaigns.analysis.rule_search import rule_search
 from campaigns.plan import resolve
-from manifests.errors import ArenaError, IntegrityError
+from manifests.errors import ArenaError, IntegrityError, StoreError
 from orchestrator.actors.host import RunEnd
 from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
+from orchestrator.actors.metrics import CampaignMetrics
 from orchestrator.barriers import due_in_seconds
 from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.causes import cause_of
@@ -27,7 +29,14 @@ from orchestrator.scheduler import (
     runs_to_resolve,
     runs_to_start,
 )
-from orchestrator.store import DesiredState, RunKey, RunStatus, RunStore, open_store
+from orchestrator.store import (
+    DesiredState,
+    RunKey,
+    RunStatus,
+    RunStore,
+    is_shared,
+    open_store,
+)
 from orchestrator.suspicion import Standing, Suspicion
 from orchestrator.tenure import queue_again, tenure_of_campaign, tenure_of_run
 from orchestrator.webhook import Rest, Webhook
@@ -56,12 +65,13 @@ class CampaignEnd:
 
 
 class CampaignScheduler:
-    """Carries one campaign out on some hosts, in the name of `owner`.
-
-    That is the process whose end ends this actor, too: whoever comes next need not wait for both.
+    """Carries one campaign out on some hosts, in the name of `owner`, until it is at rest or `left`
+    is set: then all runs stop at their next boundary, in no other state.
     """
 
-    def __init__(self, location: str, campaign: str, hosts: int, owner: str) -> None:
+    def __init__(
+        self, location: str, campaign: str, hosts: int, owner: str, left: asyncio.Event
+    ) -> None:
         self._owner = owner
         self._store = open_store(location)
         self._catalogue = self._store.catalogue
@@ -70,21 +80,28 @@ class CampaignScheduler:
         self._plan = bound_plan(manifest)
         self._limits = execution_limits(manifest)
         self._hosts = Hosts(
-            location, campaign, hosts, self._limits.max_active_runs, self._limits.lease_seconds
+            location,
+            campaign,
+            hosts,
+            self._limits.max_active_runs,
+            self._limits.lease_seconds,
+            spread=is_shared(location),
         )
         self._suspicion = Suspicion()
         self._webhook = Webhook()
+        self._metrics = CampaignMetrics(self._store, campaign)
         self._views: dict[str, RunView] = {}
         self._due: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[RunEnd]] = {}
         self._troubles: list[str] = []
-        self._left = asyncio.Event()
+        self._left = left
         self._last_act = 0
 
-    async def carry_out(self, requeue: bool) -> CampaignEnd:
+    async def carry_out(self, *, revived: bool) -> CampaignEnd:
         """Play all runs that can be played; returns when none is active and none can start.
 
-        `requeue` first returns to the queue what waits for a person: that person gave the command.
+        Unless this is a `revived` one, a person gave the command, which first returns to the queue
+        what waits for a person. A revived one waits until its predecessor is gone for certain.
 
         Raises:
             LeaseHeld: somebody else carries the campaign out. LeaseLost: somebody does now.
@@ -92,21 +109,22 @@ class CampaignScheduler:
         """
         catalogue, seconds = self._catalogue, self._limits.lease_seconds
         tenure = tenure_of_campaign(catalogue, self._campaign, seconds, self._owner)
-        lease = await tenure.take_unless_kept()
+        taken = await tenure.take(lambda: True) if revived else await tenure.take_unless_kept()
+        assert taken is not None
+        telling = asyncio.create_task(self._metrics.go_on())
         try:
-            return await tenure.keep(lease, self._schedule(requeue))
+            return await tenure.keep(taken, self._schedule(requeue=not revived))
         except ArenaError:
             await self._abandon()
             raise
         finally:
+            telling.cancel()
             self._hosts.close()
+            with suppress(StoreError):
+                await asyncio.to_thread(self._metrics.show)
             await self._webhook.close()
 
-    async def leave(self) -> None:
-        """Let all runs stop at their next boundary, in no other state, and come to an end."""
-        self._left.set()
-
-    async def _schedule(self, requeue: bool) -> CampaignEnd:
+    async def _schedule(self, *, requeue: bool) -> CampaignEnd:
         statuses = {status.key.run_id: status for status in self._store.statuses(self._campaign)}
         for run in self._catalogue.planned(self._campaign)[1]:
             run_id = run.planned.run_id
@@ -127,6 +145,7 @@ class CampaignScheduler:
                 await self._hosts.stop(pausing, wish.reason)
             else:
                 self._resolve()
+                await self._hosts.tend()
                 self._start()
             if self._calls or (self._due and not leaving and pausing is None):
                 await self._some_call_ended()

@@ -1,4 +1,5 @@
-"""The hosts of one campaign: made, given runs, and replaced when they die or stand still.
+"""The hosts of one campaign: made, given runs, replaced when they die or stand still, and moved
+when nodes come or go.
 
 Whose fault a death was, no host can say. A run that was on hosts that died, and that settled
 nothing in between, plays alone until it settles a window; one that loses its host even then is at
@@ -6,15 +7,17 @@ fault, and stops (`Suspicion`). The store decides what goes on, whoever died.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ActorUnschedulableError, RayActorError, RayError, RayTaskError
 
 from orchestrator.actors.host import Host, RunEnd
+from orchestrator.actors.nodes import Processors, crowded, nodes_at_work, on_node, roomiest
 from orchestrator.world import StopKind
 
 # Calls that are no runs: questions and requests to stop.
@@ -31,6 +34,10 @@ _START_SECONDS: Final = 60.0
 _TELL_SECONDS: Final = 5.0
 
 
+_GONE: Final = (RayActorError, ActorUnschedulableError)
+"""What a call raises whose host is no more, or never was."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostDeath:
     """What ended a call instead of the run: its host died, or was given up, for this cause."""
@@ -38,6 +45,13 @@ class HostDeath:
     cause: str
     started: bool
     """Whether the host had ever answered: one that never did says nothing about its runs."""
+
+
+class _StoodStill(Exception):
+    """A host gave no sign of life for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"it stood still for {seconds:g} seconds")
 
 
 class TaskFailed(Exception):
@@ -49,6 +63,7 @@ class _Place:
     """One host in its time; `lost` is done when nothing is to be hoped for from it."""
 
     actor: Any
+    node: str
     lost: asyncio.Future[HostDeath]
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     load: int = 0
@@ -65,12 +80,20 @@ class _Place:
 class Hosts:
     """So many hosts as there are to be, and for each run that must play alone one of its own.
 
-    A run goes to the host that has fewest. `stillborn` counts the hosts, since one last answered,
-    that died before they ever did.
+    A run goes to the host that has fewest. Where they may be `spread`, hosts are shared out over
+    the nodes of the cluster, those that join later included. `stillborn` counts the hosts, since
+    one last answered, that died before they ever did.
     """
 
     def __init__(
-        self, location: str, campaign: str, count: int, limit: int, lease_seconds: float
+        self,
+        location: str,
+        campaign: str,
+        count: int,
+        limit: int,
+        lease_seconds: float,
+        *,
+        spread: bool,
     ) -> None:
         self._arguments = (location, campaign)
         self._remote: Any = ray.remote(Host)
@@ -82,21 +105,40 @@ class Hosts:
             # Ray must neither revive a host nor repeat a call: the store decides what runs again.
             "max_restarts": 0,
             "max_task_retries": 0,
-            "scheduling_strategy": "SPREAD",
         }
+        self._spread = spread
+        self._nodes: Processors = {}
         self._places: list[_Place] = []
         self._apart: list[_Place] = []
+        self._leaving: list[_Place] = []
         self._alone = asyncio.Semaphore(count)
         self.stillborn = 0
         self.last_cause = ""
 
     async def start(self) -> None:
         """Make all hosts, and wait until they answer: shared out evenly, the runs end together."""
-        self._places = [self._made() for _ in range(self._count)]
+        await self._look_at_nodes()
+        for _ in range(self._count):
+            self._places.append(self._made())
         answers = [asyncio.create_task(place.answered()) for place in self._places]
         _, late = await asyncio.wait(answers, timeout=_START_SECONDS)
         for answer in late:
             answer.cancel()
+
+    async def tend(self) -> None:
+        """Move hosts to where they belong: away from a node that is being drained, and to one that
+        has joined. What moves gives its runs up at their next boundaries.
+        """
+        await self._look_at_nodes()
+        for place in self._misplaced():
+            self._places.remove(place)
+            self._leaving.append(place)
+            self._places.append(self._made())
+        drained = [place for place in self._apart if place.node not in self._nodes]
+        await self._ask([*self._leaving, *drained], StopKind.LEAVE, "", None)
+        for place in [each for each in self._leaving if not each.load]:
+            self._leaving.remove(place)
+            self._give_up(place)
 
     async def play(self, run_id: str) -> RunEnd | HostDeath:
         """How the run ended on one of the hosts, or what became of the host.
@@ -104,7 +146,9 @@ class Hosts:
         Raises:
             TaskFailed: the host lives, but could not play the run.
         """
-        self._places = [self._made() if each.lost.done() else each for each in self._places]
+        for index, each in enumerate(self._places):
+            if each.lost.done():
+                self._places[index] = self._made()
         return await self._play_on(min(self._places, key=lambda each: each.load), run_id)
 
     async def play_alone(self, run_id: str) -> RunEnd | HostDeath:
@@ -120,7 +164,11 @@ class Hosts:
 
     async def stop(self, kind: StopKind, reason: str, run_id: str | None = None) -> None:
         """Ask all worlds of all hosts, or one of them, to stop at their next boundary."""
-        places = [*self._places, *self._apart]
+        await self._ask([*self._places, *self._apart, *self._leaving], kind, reason, run_id)
+
+    async def _ask(
+        self, places: Sequence[_Place], kind: StopKind, reason: str, run_id: str | None
+    ) -> None:
         told = [asyncio.ensure_future(p.actor.stop.remote(kind, reason, run_id)) for p in places]
         if told:
             await asyncio.wait(told, timeout=_TELL_SECONDS)
@@ -131,7 +179,7 @@ class Hosts:
 
     def close(self) -> None:
         """Ask for no more signs of life."""
-        for place in (*self._places, *self._apart):
+        for place in (*self._places, *self._apart, *self._leaving):
             if place.pulse is not None:
                 place.pulse.cancel()
 
@@ -147,17 +195,46 @@ class Hosts:
             return call.result()
         except RayTaskError as error:
             raise TaskFailed(_told(error.cause or error)) from error
-        except RayActorError as error:
-            self._lose(place, _told(error))
+        except _GONE as error:
+            self._lose(place, error)
             return place.lost.result()
         finally:
             place.load -= 1
 
     def _made(self) -> _Place:
-        actor = self._remote.options(**self._options).remote(*self._arguments)
-        place = _Place(actor, asyncio.get_running_loop().create_future())
+        node = roomiest(self._nodes, self._shares())
+        options = {**self._options, "scheduling_strategy": on_node(node)}
+        actor = self._remote.options(**options).remote(*self._arguments)
+        place = _Place(actor, node, asyncio.get_running_loop().create_future())
         place.pulse = asyncio.create_task(self._feel(place))
         return place
+
+    async def _look_at_nodes(self) -> None:
+        """Learn which nodes there are; where Ray cannot be asked, those that there were."""
+        if not self._spread:
+            self._nodes = {ray.get_runtime_context().get_node_id(): 1.0}
+            return
+        try:
+            self._nodes = await asyncio.to_thread(nodes_at_work)
+        except RayError:
+            if not self._nodes:
+                raise
+
+    def _shares(self) -> Counter[str]:
+        """How many hosts each node has that are to stay."""
+        return Counter(place.node for place in self._places if not place.lost.done())
+
+    def _misplaced(self) -> list[_Place]:
+        """The hosts that are to move: from drained nodes all, to a node that joined one by one."""
+        living = [place for place in self._places if not place.lost.done()]
+        drained = [place for place in living if place.node not in self._nodes]
+        if drained:
+            return drained
+        if self._leaving:
+            return []
+        node = crowded(self._nodes, self._shares())
+        there = (place for place in living if place.node == node)
+        return [] if node is None else [min(there, key=lambda place: place.load)]
 
     async def _feel(self, place: _Place) -> None:
         """Ask a host for signs of life until it gives none. Its birth may take what it takes."""
@@ -175,18 +252,18 @@ class Hosts:
                         break
                 else:
                     sign.cancel()
-                    silent = _MOST_SILENT_LEASES * self._lease_seconds
-                    self._lose(place, f"it stood still for {silent:g} seconds")
-                    return
+                    raise _StoodStill(_MOST_SILENT_LEASES * self._lease_seconds)
                 await sign
                 await asyncio.sleep(look)
-        except (RayActorError, RayTaskError) as error:
-            self._lose(place, _told(error))
+        except (*_GONE, RayTaskError, _StoodStill) as error:
+            self._lose(place, error)
 
-    def _lose(self, place: _Place, cause: str) -> None:
+    def _lose(self, place: _Place, error: Exception) -> None:
         if not place.lost.done():
-            place.lost.set_result(HostDeath(cause, place.ready.is_set()))
-            self.stillborn += not place.ready.is_set()
+            cause, born = _told(error), place.ready.is_set()
+            place.lost.set_result(HostDeath(cause, born))
+            # That its node was lost in between says nothing about the next host.
+            self.stillborn += not born and not isinstance(error, ActorUnschedulableError)
             self.last_cause = cause
         self._give_up(place)
 

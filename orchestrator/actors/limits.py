@@ -12,12 +12,13 @@ import ray
 from ray.exceptions import RayError
 
 from manifests.errors import StoreError
+from orchestrator.actors.nodes import ON_HEAD, living_nodes
 from orchestrator.quota import Admission, LimitLedger, Pool, ledger_path
 from orchestrator.session.gate import Ledger
 
 _NAME: Final = "ceo-arena-limits"
-_NAMESPACE: Final = "ceo-arena"
-_HEAD: Final = "node:__internal_head__"
+NAMESPACE: Final = "ceo-arena"
+"""Where the named actors of all campaigns of a cluster are found."""
 _SECONDS: Final = 30.0
 
 
@@ -28,11 +29,11 @@ class ClusterLedger:
         remote: Any = ray.remote(_KeptLedger)
         self._actor = remote.options(
             name=_NAME,
-            namespace=_NAMESPACE,
+            namespace=NAMESPACE,
             get_if_exists=True,
             lifetime="detached",
             num_cpus=0,
-            resources={_HEAD: 0.001},
+            resources=ON_HEAD,
             max_restarts=-1,
             # A place that was taken by a call whose answer got lost frees itself.
             max_task_retries=0,
@@ -61,9 +62,7 @@ class _KeptLedger(LimitLedger):
 
 def shared_ledger() -> Ledger:
     """The ledger that all campaigns share which run where this process does."""
-    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-    alone = len([node for node in nodes if node["Alive"]]) <= 1
-    return LimitLedger(ledger_path()) if alone else ClusterLedger()
+    return LimitLedger(ledger_path()) if len(living_nodes()) <= 1 else ClusterLedger()
 
 
 def _answer(call: Any) -> Any:

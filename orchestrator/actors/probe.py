@@ -7,6 +7,7 @@ from typing import Any
 import ray
 
 from manifests.errors import StoreError
+from orchestrator.actors.nodes import living_nodes
 
 
 class _Probe:
@@ -25,8 +26,7 @@ def probe(options: Mapping[str, Any]) -> str:
         remote: Any = ray.remote(_Probe)
         actor = remote.options(num_cpus=0).remote()
         version = ray.get(actor.answer.remote(), timeout=60)
-        found: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-        nodes = len([node for node in found if node["Alive"]])
+        nodes = len(living_nodes())
     except Exception as error:  # Ray raises bare exceptions when it cannot start
         reason = str(error).strip().partition("\n")[0]
         raise StoreError(

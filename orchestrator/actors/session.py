@@ -1,6 +1,7 @@
-"""A campaign that is carried out by this process's Ray, as the command line sees it."""
+"""A campaign that is carried out on Ray, as the command line sees it."""
 
 import logging
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -8,30 +9,51 @@ from typing import Any, Final
 
 import psutil
 import ray
-from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 
 from manifests.errors import ArenaError, InputError, StoreError
-from orchestrator.actors.campaign import CampaignEnd, CampaignScheduler
+from orchestrator.actors.campaign import CampaignEnd
+from orchestrator.actors.carrier import Carrier, Charge
+from orchestrator.actors.limits import NAMESPACE
+from orchestrator.actors.nodes import ON_HEAD, living_nodes
 from orchestrator.owners import own_name
-from orchestrator.store import is_shared
+from orchestrator.store import Lease, is_shared
 
-# A scheduler is carry_out, leave and questions.
+# To wait for the end, and to leave.
 _CALLS: Final = 8
+
+# How often a private Ray starts the actor again.
 _MOST_DEATHS: Final = 5
 
 
 class Session:
-    """A scheduler and its hosts at work on one campaign."""
+    """A campaign that is carried out; a `lasting` one outlives this process."""
 
-    def __init__(self, core: "RayCore", location: str, campaign: str, hosts: int) -> None:
-        self._core = core
-        self._place = (location, campaign, hosts, own_name())
-        self._remote: Any = ray.remote(CampaignScheduler)
-        self._deaths = 0
-        self._begin(requeue=True)
+    def __init__(self, charge: Charge) -> None:
+        self.lasting = charge.owner is None
+        self._charge = charge
+        self._core = RayCore()
+
+    def begin(self) -> None:
+        """Let the campaign be carried out from now on."""
+        options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": _CALLS}
+        if self.lasting:
+            options |= {
+                # The name is for people; a campaign has one scheduler because it has one lease.
+                "name": f"ceo-arena-{self._charge.campaign}-{secrets.token_hex(4)}",
+                "namespace": NAMESPACE,
+                "lifetime": "detached",
+                "max_restarts": -1,
+                "resources": ON_HEAD,
+            }
+        else:
+            options["max_restarts"] = _MOST_DEATHS
+        remote: Any = ray.remote(Carrier)
+        self._carrier = remote.options(**options).remote(self._charge)
+        self._end = self._carrier.end.remote()
 
     def ended(self, seconds: float) -> CampaignEnd | None:
-        """The end, if it comes within so many seconds; a scheduler that died is replaced.
+        """The end, if it comes within so many seconds.
 
         Raises:
             LeaseHeld, LeaseLost: somebody else carries the campaign out.
@@ -52,33 +74,21 @@ class Session:
             if isinstance(error.cause, ArenaError):
                 raise error.cause from None
             raise
-        except RayActorError as error:
-            self._deaths += 1
-            if self._deaths > _MOST_DEATHS:
-                raise _ray_failed(error) from error
-            self._begin(requeue=False)
-            return None
         except RayError as error:
             raise _ray_failed(error) from error
 
     def leave(self, seconds: float) -> None:
         """Stop all runs at their next boundary, or after so many seconds where they are."""
         try:
-            self._scheduler.leave.remote()
+            self._carrier.leave.remote()
             ray.wait([self._end], timeout=seconds)
         except RayError:
             # What is gone has nothing left to stop.
             return
 
-    def _begin(self, *, requeue: bool) -> None:
-        self._scheduler = self._remote.options(
-            num_cpus=0, max_concurrency=_CALLS, max_restarts=0, max_task_retries=0
-        ).remote(*self._place)
-        self._end = self._scheduler.carry_out.remote(requeue)
-
 
 class RayCore:
-    """The processes of a private Ray without which it is none; of a cluster we know none.
+    """The processes of a private Ray without which it is none; of a cluster there are none here.
 
     Ray itself would go on waiting for a dead one, and then end this process without a word.
     """
@@ -101,10 +111,14 @@ def session(
     location: str,
     campaign: str,
     hosts: int | None,
-    most_hosts: int | None = None,
+    most_hosts: int | None,
+    *,
+    lasting: bool,
+    announced: Lease | None,
 ) -> Iterator[Session]:
     """A session on the Ray that `cluster.ray_options` describes; unless told otherwise with a host
-    for each processor, but not more than the store can take.
+    for each processor, but not more than the store can take. A `lasting` one takes over the lease
+    by which this process `announced` the campaign.
 
     Raises:
         InputError: no such cluster, or one of several nodes for a store that is a directory.
@@ -113,8 +127,15 @@ def session(
     with _ray_running(options):
         _check_shared(location)
         processors = _processors()
-        count = hosts or min(processors, most_hosts or processors)
-        yield Session(RayCore(), location, campaign, count)
+        yield Session(
+            Charge(
+                location=location,
+                campaign=campaign,
+                hosts=hosts or min(processors, most_hosts or processors),
+                owner=None if lasting else own_name(),
+                announced=announced if lasting else None,
+            )
+        )
 
 
 @contextmanager
@@ -153,8 +174,7 @@ def _ray_running(options: Mapping[str, Any]) -> Iterator[None]:
 def _check_shared(location: str) -> None:
     if is_shared(location):
         return
-    found: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-    count = len([node for node in found if node["Alive"]])
+    count = len(living_nodes())
     if count > 1:
         raise InputError(
             f"The store {location} is a directory of this machine, but the cluster has {count} "

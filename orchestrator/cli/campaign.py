@@ -61,7 +61,7 @@ def launch(
 
     The campaign is frozen before its first run starts. Launched again, it goes on where it stood,
     under what its file says now of limits, endpoints and keys, as far as that decides no result.
-    Ctrl-C leaves it without harm.
+    Ctrl-C leaves it without harm; with --address it goes on without the command.
 
     A campaign that is to play against the rehearsal gateway gets one for the time of the command,
     unless CEO_ARENA_REHEARSAL_URL names one.

@@ -27,7 +27,7 @@ from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.scratch import clear_scratch
 from orchestrator.session.desk import BOOKS
 from orchestrator.session.services import check_playable
-from orchestrator.store import LeaseHeld, Store, open_store
+from orchestrator.store import Lease, LeaseHeld, Store, open_store
 
 if TYPE_CHECKING:
     from orchestrator.actors.session import Session
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _LOOK_SECONDS: Final = 0.5
 _PATIENCE_SECONDS: Final = 15.0
 _MOST_TROUBLES: Final = 2
+_WAYS_ON: Final = ("watch", "pause", "results")
 
 # Ray may take that long to start on a busy machine; then the scheduler renews the lease itself.
 _START_SECONDS: Final = 120.0
@@ -110,7 +111,7 @@ def carry_out(
     Where the store is `temporary`, nobody is told how to go on.
 
     Ctrl-C, SIGTERM and SIGHUP leave the campaign at the next boundaries of its runs and end the
-    command; the second of them ends it at once.
+    command; the second of them ends it at once. On a cluster they end the command alone.
 
     Raises:
         InputError: a cluster, a number of hosts, or a rehearsal gateway that cannot be used, or
@@ -127,12 +128,13 @@ def carry_out(
     check_variables(manifest, address)
     most_hosts = store.most_hosts()
     _check_hosts(hosts, most_hosts)
+    lasting = address is not None and not temporary
     begins = "starting Ray" if address is None else f"joining Ray at {address}"
     notice(f"Campaign {campaign} in {store_shown(store.location)}: {begins}.")
     try:
         with (
             interruptible() as interruption,
-            _announced(store, campaign),
+            _announced(store, campaign) as announced,
             rehearsal_gateway(manifest, address, faults),
             ray_options(address) as options,
         ):
@@ -141,13 +143,19 @@ def carry_out(
                 from orchestrator.actors.session import session
 
             place = (store.location, campaign, hosts, most_hosts)
-            with session(options, *place) as running, view() as shown_by:
+            with (
+                session(options, *place, lasting=lasting, announced=announced) as running,
+                view() as shown_by,
+            ):
                 interruption.take()
                 return _followed(running, reader, shown_by, interruption)
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held
+    except _GoesOn:
+        notice(_how_it_goes_on(campaign, address, store.location))
+        raise typer.Exit(INTERRUPTED) from None
     except KeyboardInterrupt:
-        going_on = "" if temporary else f" {how_to_resume(campaign, store.location)}"
+        going_on = "" if temporary else f" {how_to_resume(campaign, store.location, address)}"
         notice(f"Campaign {campaign} was left.{going_on}")
         raise typer.Exit(INTERRUPTED) from None
     finally:
@@ -174,9 +182,27 @@ def _check_hosts(wanted: int | None, most: int | None) -> None:
         )
 
 
-def how_to_resume(campaign: str, location: str) -> str:
-    """The sentence that says how a campaign goes on."""
-    return f"Go on with: {_command('resume', campaign, location)}"
+def how_to_resume(campaign: str, location: str, address: str | None = None) -> str:
+    """The sentence that says how a campaign goes on, if need be on the cluster at `address`."""
+    return f"Go on with: {_resuming(campaign, location, address)}"
+
+
+def _resuming(campaign: str, location: str, address: str | None) -> str:
+    resume = _command("resume", campaign, location)
+    return resume if address is None else f"{resume} --address {address}"
+
+
+class _GoesOn(KeyboardInterrupt):
+    """The command was asked to end, and its campaign goes on without it."""
+
+
+def _how_it_goes_on(campaign: str, address: str | None, location: str) -> str:
+    ways = "\n".join(f"  {_command(verb, campaign, location)}" for verb in _WAYS_ON)
+    return (
+        f"Campaign {campaign} goes on in the cluster at {address}, without this command. "
+        f"From any shell that reaches the store:\n{ways}\n"
+        f"Once paused, it goes on with:\n  {_resuming(campaign, location, address)}"
+    )
 
 
 def _followed(
@@ -184,6 +210,8 @@ def _followed(
 ) -> CampaignProgress:
     unread = ""
     try:
+        with interruption.deferred():
+            running.begin()
         end = None
         while end is None:
             interruption.check()
@@ -196,6 +224,8 @@ def _followed(
                     notice(f"How the campaign stands cannot be read: {unread}")
             end = running.ended(_LOOK_SECONDS)
     except KeyboardInterrupt:
+        if running.lasting:
+            raise _GoesOn from None
         notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
         running.leave(_PATIENCE_SECONDS)
         raise
@@ -219,8 +249,9 @@ def _stopped(reader: ProgressReader, troubles: Sequence[str]) -> StoreError:
 
 
 @contextmanager
-def _announced(store: Store, campaign: str) -> Iterator[None]:
-    """Hold the campaign's lease while Ray starts, in the name under which its scheduler takes it.
+def _announced(store: Store, campaign: str) -> Iterator[Lease | None]:
+    """Hold the campaign's lease while Ray starts, in the name under which its scheduler takes it;
+    one that outlives this command has a name of its own, and gives this lease up.
 
     So others see that somebody is about to carry the campaign out.
     """
@@ -232,7 +263,7 @@ def _announced(store: Store, campaign: str) -> Iterator[None]:
             raise
         # Whoever holds it may have died unseen; the scheduler finds that out.
     try:
-        yield
+        yield lease
     finally:
         if lease is not None:
             with suppress(StoreError):

@@ -33,7 +33,7 @@ def kill_every_host(trial: Place, _launched: Any) -> None:
 
 def kill_the_scheduler(_trial: Place, launched: Any) -> None:
     (scheduler,) = [
-        process for process in descendants(launched) if "CampaignScheduler" in process.cmdline()[0]
+        process for process in descendants(launched) if "Carrier" in process.cmdline()[0]
     ]
     scheduler.kill()
 

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +16,13 @@ from orchestrator.lifecycle import RunState
 from orchestrator.store import open_store
 from tests.chaos.harness import (
     CAMPAIGN,
-    PATIENCE_SECONDS,
-    PATIENT,
     Place,
     descendants,
     finished,
-    kill_all,
     place,
     undisturbed,
 )
+from tests.chaos.nodes import ray_cluster
 from tests.patience import until
 
 pytestmark = pytest.mark.xdist_group("launches")
@@ -287,63 +284,16 @@ def test_a_host_that_stands_still_is_replaced(tmp_path: Path, site: Path) -> Non
         }
 
 
-CLUSTER = """
-import os, sys
-from pathlib import Path
-
-temporary = sys.argv[1]
-os.environ["RAY_TMPDIR"] = temporary
-(Path(temporary) / "ray").mkdir()
-from ray.cluster_utils import Cluster
-
-memory = 80 << 20
-head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": memory,
-        "temp_dir": temporary + "/ray", "node_ip_address": "127.0.0.1"}
-cluster = Cluster(initialize_head=True, head_node_args=head)
-other = cluster.add_node(num_cpus=1, object_store_memory=memory)
-print(cluster.address, flush=True)
-sys.stdin.readline()
-cluster.remove_node(other)
-print("one node is left", flush=True)
-sys.stdin.readline()
-cluster.shutdown()
-"""
-OPEN_LOOPBACK = {"RAY_AUTH_MODE": "disabled", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-
-
 def test_a_cluster_is_joined_and_left_as_it_was_unless_it_has_several_nodes(trial: Place) -> None:
-    cluster = subprocess.Popen(
-        [sys.executable, "-c", CLUSTER, trial.temporary],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            **os.environ,
-            **OPEN_LOOPBACK,
-            "RAY_USAGE_STATS_ENABLED": "0",
-            "PYTHONPATH": str(PATIENT),
-        },
-    )
-    assert cluster.stdin is not None
-    assert cluster.stdout is not None
-    try:
-        address = cluster.stdout.readline().strip()
-        launch = ("launch", str(trial.file), "--address", address)
-        refused = trial.run(*launch, environment=OPEN_LOOPBACK)
+    with ray_cluster(trial.temporary) as ray:
+        launch = ("launch", str(trial.file), "--address", ray.address)
+        other = ray.add()
+        refused = trial.run(*launch, environment=ray.environment)
         assert refused.returncode == 2, refused.stderr
         assert "2 nodes, which cannot share it" in refused.stderr
-        cluster.stdin.write("\n")
-        cluster.stdin.flush()
-        assert cluster.stdout.readline()
-        before = {process.pid for process in descendants(cluster)}
-        done = trial.run(*launch, environment=OPEN_LOOPBACK)
+        ray.remove(other)
+        daemons = ray.daemons()
+        done = trial.run(*launch, environment=ray.environment)
         assert done.returncode == 0, done.stderr
         assert trial.evidence() == undisturbed(trial.file)
-        names = {process.name() for process in descendants(cluster) if process.pid in before}
-        assert {"gcs_server", "raylet"} <= names
-        cluster.communicate(timeout=PATIENCE_SECONDS)
-        assert cluster.returncode == 0
-    finally:
-        if cluster.poll() is None:
-            kill_all(cluster)
-            cluster.communicate()
+        assert ray.daemons() == daemons
