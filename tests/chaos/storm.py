@@ -138,7 +138,7 @@ def kill_a_host(scene: Scene) -> None:
 
 
 def kill_the_scheduler(scene: Scene) -> None:
-    _killed(scene.processes("CampaignScheduler"))
+    _killed(scene.processes("Carrier"))
 
 
 def kill_the_raylet(scene: Scene) -> None:
@@ -168,7 +168,7 @@ def stop_the_hosts(scene: Scene) -> None:
 
 
 def stop_the_scheduler(scene: Scene) -> None:
-    _still(scene.processes("CampaignScheduler"))
+    _still(scene.processes("Carrier"))
 
 
 def stop_the_raylet(scene: Scene) -> None:
