@@ -87,7 +87,7 @@
   function needs() {
     const place = at("needs");
     const runs = state.answers.filter((each) => each.subject.startsWith("run ") && each.waits_for in BY_THEMSELVES);
-    const stuck = state.answers.filter((each) => ["person", "command", "space"].includes(each.waits_for));
+    const stuck = alike(state.answers.filter((each) => ["person", "command", "space"].includes(each.waits_for)));
     const counts = Object.entries(BY_THEMSELVES).map(([kind, told]) => [runs.filter((each) => each.waits_for === kind).length, told]).filter(([number]) => number);
     if (unchanged(place, [stuck, counts])) return;
     const many = stuck.slice(0, MOST_ROWS), more = stuck.length - many.length;
@@ -97,6 +97,16 @@
       ...(counts.length ? [make("p", { class: "caption", text: `Runs that wait by themselves: ${counts.map(([number, told]) => `${number} ${told}`).join(", ")}.` })] : []));
   }
 
+  // One row for all that wait for the same and for the same reason.
+  function alike(answers) {
+    const rows = new Map();
+    for (const each of answers) {
+      const key = JSON.stringify([each.waits_for, each.reason]);
+      rows.set(key, [...(rows.get(key) ?? []), each]);
+    }
+    return [...rows.values()].map((own) => own.length === 1 ? own[0] : { ...own[0], subject: `${own.length} runs` });
+  }
+
   // The windows that hold their barriers the longest, of all runs.
   const MOST_ROWS = 12;
 
@@ -104,7 +114,7 @@
     const open = state.matrix.filter((run) => run.state === "running")
       .flatMap((run) => run.barrier.filter((seat) => seat.status === "open").map((seat) => ({ run, seat })));
     open.sort((one, other) => other.seat.open_seconds - one.seat.open_seconds);
-    at("open-windows").textContent = `${count(open.length)} open ${open.length === 1 ? "window" : "windows"}, the longest first`;
+    at("open-windows").textContent = !open.length ? "" : `${count(open.length)} open ${open.length === 1 ? "window" : "windows"}, the longest first`;
     if (!open.length) { at("slow").replaceChildren(make("p", { class: "none", text: "No window of a model is open." })); return; }
     const focused = at("slow").contains(document.activeElement) ? document.activeElement.hash : null;
     at("slow").replaceChildren(table(["company", "run", "doing", "open for"], open.slice(0, MOST_ROWS).map(({ run, seat }) => [
