@@ -4,9 +4,10 @@ Any process may read it at any time, whoever plays the run. Companies without a 
 and never hold a barrier.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from campaigns.plan import PlannedRun
 from orchestrator.lifecycle import CompanyWindowStatus
@@ -21,7 +22,8 @@ class SeatAtWork:
     `status` is open, or that with which its present attempt ended. `doing` says what an open one is
     at, or why it ended; `until` is the end of a back-off, or of the wait before a fresh attempt.
     `open_seconds` counts from the opening of the present attempt, `seconds` from the last thing
-    that happened in it.
+    that happened in it. `is_short` says that its request waits for money that is set aside for
+    others.
     """
 
     seat: int
@@ -32,6 +34,7 @@ class SeatAtWork:
     until: datetime | None
     open_seconds: float
     seconds: float
+    is_short: bool = False
 
     @property
     def holds(self) -> bool:
@@ -49,17 +52,22 @@ class SeatAtWork:
             "until": None if self.until is None else self.until.isoformat(timespec="seconds"),
             "open_seconds": round(self.open_seconds, 1),
             "seconds": round(self.seconds, 1),
+            "is_short": self.is_short,
         }
 
 
-def barrier(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWork, ...]:
+def barrier(
+    run: RunStore, planned: PlannedRun, version: int, short: Collection[int] = ()
+) -> tuple[SeatAtWork, ...]:
     """The companies with a model at a world version, by seat; those that have not begun are not
-    there.
+    there. The seats that are `short` wait for money.
     """
     found: dict[int, SeatAtWork] = {}
     for latest in SessionReader(run).latest(version):
         seat = latest.key.seat
         found[seat] = _at_work(latest, planned.lineup[seat - 1])
+        if seat in short and found[seat].holds:
+            found[seat] = replace(found[seat], doing=_SHORT, is_short=True)
     for fresh in AttemptStore(run).not_begun(version):
         found[fresh.key.seat] = _scheduled(found[fresh.key.seat], fresh)
     return tuple(found[seat] for seat in sorted(found))
@@ -119,6 +127,8 @@ def _scheduled(before: SeatAtWork, fresh: StoredAttempt) -> SeatAtWork:
         seconds=before.seconds,
     )
 
+
+_SHORT: Final = "waiting until money that is set aside under the spending cap comes free"
 
 _DOING = {
     "asked": "waiting for a reply of its model",

@@ -201,6 +201,9 @@ class ProgressReader:
         row = self._store.catalogue.campaign(self.campaign)
         holds = self._store.holds.of(self.campaign)
         spent = self._store.controls.spent(self.campaign)
+        short: dict[str, set[int]] = {}
+        for waiting in self._store.controls.waiting(self.campaign):
+            short.setdefault(waiting.run_id, set()).add(waiting.seat)
         planned = [found.planned for found in self._store.catalogue.runs(self.campaign)]
         days, window = self._scenario.horizon_days, self._scenario.window_days
         obstacle = self._store.obstacle()
@@ -216,12 +219,19 @@ class ProgressReader:
             spent=sum(each.known for each in spent) if spent else None,
             obstacle=obstacle,
             runs=tuple(
-                self._run(run, holds.runs.get(run.run_id), renewable=not obstacle)
+                self._run(
+                    run,
+                    holds.runs.get(run.run_id),
+                    short.get(run.run_id, set()),
+                    renewable=not obstacle,
+                )
                 for run in planned
             ),
         )
 
-    def _run(self, planned: PlannedRun, hold: Hold | None, *, renewable: bool) -> RunProgress:
+    def _run(
+        self, planned: PlannedRun, hold: Hold | None, short: set[int], *, renewable: bool
+    ) -> RunProgress:
         if planned.run_id in self._completed:
             return self._completed[planned.run_id]
         run = self._store.run(RunKey(self.campaign, planned.run_id))
@@ -231,7 +241,7 @@ class ProgressReader:
         if status.status is RunState.QUEUED:
             at_work = early(run, planned, status.world_version)
         elif status.status is RunState.RUNNING and owner is not None:
-            at_work = barrier(run, planned, status.world_version)
+            at_work = barrier(run, planned, status.world_version, short)
         took = tuple(run.window_seconds(_LAST_WINDOWS))
         progress = _run_progress(planned, status, hold, owner, took, at_work)
         if status.status is RunState.COMPLETED:

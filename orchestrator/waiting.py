@@ -1,7 +1,8 @@
 """What a campaign, a run or a company is waiting for. Pure: computed from how the campaign stands.
 
 The answers are few: a person, a command that carries the campaign out, a slot, other runs, a reply
-of a provider or the end of a back-off, a peer's seal, space on the disk of the store, or nothing.
+of a provider, money that is set aside or the end of a back-off, a peer's seal, space on the disk of
+the store, or nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ WaitsFor = Literal[
     "slot",
     "runs",
     "provider",
+    "money",
     "back-off",
     "seal",
     "settlement",
@@ -157,6 +159,8 @@ def _missing(progress: CampaignProgress, run: RunProgress) -> Iterator[str]:
 
 
 def _held_by(seat: SeatAtWork) -> WaitsFor:
+    if seat.is_short:
+        return "money"
     return "provider" if seat.until is None else "back-off"
 
 

@@ -13,6 +13,7 @@ from manifests.model import CampaignManifest
 from orchestrator.audit.plan import plan_faults
 from orchestrator.audit.sessions import session_faults
 from orchestrator.audit.settled import settled_faults
+from orchestrator.audit.spending import SpendingAudit
 from orchestrator.bound import bound_scenario
 from orchestrator.store import CampaignRow, RunRow, RunStore, Store
 
@@ -71,14 +72,16 @@ def _audit_campaign(
     if campaign.plan_hash != manifest.plan_hash:
         report.problems.append(Problem(place, "the catalogue has it under another plan hash"))
     report.problems += [Problem(place, fault) for fault in plan_faults(manifest, rows)]
+    spending = SpendingAudit.begin(store, manifest)
     for row in rows:
         report.runs += 1
         run = store.run(row.key)
         try:
-            _audit_run(run, row, manifest, scenario, report)
+            _audit_run(run, row, manifest, scenario, spending, report)
         finally:
             run.close()
         audited(row)
+    report.problems += [Problem(place, fault) for fault in spending.ledger_faults(store, name)]
 
 
 def _audit_run(
@@ -86,6 +89,7 @@ def _audit_run(
     row: RunRow,
     manifest: CampaignManifest,
     scenario: Scenario,
+    spending: SpendingAudit,
     report: AuditReport,
 ) -> None:
     def settled() -> Iterator[str]:
@@ -95,7 +99,7 @@ def _audit_run(
         yield from settled_faults(run, row.planned, manifest, scenario, status)
 
     def sessions() -> Iterator[str]:
-        report.attempts += yield from session_faults(run, manifest)
+        report.attempts += yield from session_faults(run, manifest, row.planned, spending)
 
     for faults in (settled(), sessions()):
         for fault in _told(faults):

@@ -5,13 +5,16 @@ from collections.abc import Generator, Iterator, Sequence
 
 import msgspec
 
+from campaigns.plan import PlannedRun
 from engine.decision import company_name
 from manifests.errors import RESTORE, IntegrityError
 from manifests.model import CampaignManifest
+from orchestrator.audit.spending import SpendingAudit
 from orchestrator.session.allowance import NOTHING, Use
 from orchestrator.session.events import (
     Answered,
     Asked,
+    Closed,
     Event,
     Failed,
     Interrupted,
@@ -35,13 +38,15 @@ from orchestrator.store import (
 from orchestrator.supervisor import FRESH_ATTEMPTS
 
 
-def session_faults(run: RunStore, manifest: CampaignManifest) -> Generator[str, None, int]:
+def session_faults(
+    run: RunStore, manifest: CampaignManifest, planned: PlannedRun, spending: SpendingAudit
+) -> Generator[str, None, int]:
     """What contradicts itself in the journals of a run; how many attempts they hold.
 
     Raises:
         IntegrityError: an event is missing or damaged.
     """
-    audit = _Sessions(run)
+    audit = _Sessions(run, planned, spending)
     keys = audit.sessions.attempts()
     yield from _number_faults(keys, audit.fresh)
     for key in keys:
@@ -59,7 +64,9 @@ def session_faults(run: RunStore, manifest: CampaignManifest) -> Generator[str, 
 class _Sessions:
     """The sessions of one run, in the order in which they were held."""
 
-    def __init__(self, run: RunStore) -> None:
+    def __init__(self, run: RunStore, planned: PlannedRun, spending: SpendingAudit) -> None:
+        self._planned = planned
+        self._spending = spending
         self.sessions = SessionReader(run)
         self.fresh = {attempt.key: attempt for attempt in AttemptStore(run).fresh()}
         self.windows = {(window.version, window.seat): window for window in run.company_windows()}
@@ -75,6 +82,12 @@ class _Sessions:
             yield f"{place} does not begin with its opening"
             return
         yield from _request_faults(place, events)
+        candidate = self._planned.lineup[key.seat - 1]
+        costs = self.sessions.request_costs(key)
+        yield from self._spending.attempt_faults(
+            place, self._planned.run_id, key, candidate, events, costs
+        )
+        yield from _heartbeat_faults(place, events[-1], self.sessions.beaten_milliseconds(key))
         files = self._files[key.seat]
         if opened.files_digest and opened.files_digest != files.digest:
             yield f"{place} began with other files than the receipts before it wrote"
@@ -137,6 +150,16 @@ def _request_faults(place: str, events: Sequence[Event]) -> Iterator[str]:
             if not under_way or event.ordinal != asked:
                 yield f"{place} has an answer to request {event.ordinal}, which was not under way"
             under_way = False
+
+
+def _heartbeat_faults(place: str, last: Event, beaten: int) -> Iterator[str]:
+    """A heartbeat runs ahead of an attempt that is open, and never of one that has closed."""
+    # Both are rounded to a millisecond.
+    if isinstance(last, Closed) and beaten > last.active_seconds * 1000 + 1:
+        yield (
+            f"{place} closed after {last.active_seconds:,.1f} s of active time, and its heartbeat "
+            f"has {beaten / 1000:,.1f} s"
+        )
 
 
 def _fresh_faults(

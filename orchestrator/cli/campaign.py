@@ -22,6 +22,7 @@ from orchestrator.cli.output import (
     chosen_campaign,
     notice,
     print_json,
+    tell_made_again,
 )
 from orchestrator.cli.steering import DayOption, resume_below
 
@@ -74,12 +75,13 @@ def launch(
     from campaigns.definition import load_definition
     from campaigns.plan import plan
     from orchestrator.actors.cluster import check_address
-    from orchestrator.cli.carrying import carry_out, created
+    from orchestrator.cli.carrying import carry_out, check_caps_known, created
     from orchestrator.store import DesiredState
 
     check_address(address)
     planned = plan(load_definition(campaign).short_form(days))
     with created(planned, store, address, extend) as (opened, name):
+        check_caps_known(opened, name)
         found = opened.catalogue.campaign(name)
         if found.desired is not DesiredState.RUNNING:
             because = f" ({found.reason})" if found.reason else ""
@@ -113,13 +115,14 @@ def resume(
     """
     from orchestrator.actors.cluster import check_address
     from orchestrator.binding import check_package
-    from orchestrator.cli.carrying import carry_out
+    from orchestrator.cli.carrying import carry_out, check_caps_known
     from orchestrator.progress import ProgressReader
     from orchestrator.store import DesiredState, open_store
 
     check_address(address)
     with open_store(store) as opened:
         name = chosen_campaign(opened, name)
+        check_caps_known(opened, name)
         if run is not None or seat is not None or day is not None:
             resume_below(opened, name, (run, day, seat), reason, as_json)
             return
@@ -159,6 +162,7 @@ def status(
 
     with open_store(store) as opened:
         names = [name] if name is not None else [row.name for row in opened.catalogue.campaigns()]
+        tell_made_again(opened, names)
         found = [ProgressReader(opened, each).read() for each in names]
     if as_json:
         documents = [progress.to_json(runs) for progress in found]
@@ -248,6 +252,7 @@ def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None
 
 def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
     from orchestrator.cli.carrying import how_to_resume
+    from orchestrator.store import CAP_REACHED
 
     if progress.finished:
         return
@@ -255,7 +260,9 @@ def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
         notice(f"Run {run.planned.run_id} is {run.state}: {run.reason or 'no reason was given'}")
     at_rest = progress.desired in ("paused", "stopped")
     state = progress.desired if at_rest else "not complete, and nobody carries it out"
-    notice(f"Campaign {progress.campaign} is {state}. {how_to_resume(progress.campaign, location)}")
+    capped = any(CAP_REACHED in run.reason for run in progress.waiting)
+    how = how_to_resume(progress.campaign, location, capped=capped)
+    notice(f"Campaign {progress.campaign} is {state}. {how}")
 
 
 def _show(progress: "CampaignProgress", runs: bool) -> None:

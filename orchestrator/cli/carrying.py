@@ -16,18 +16,21 @@ from manifests.errors import InputError, StoreError
 from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import frozen, with_endpoints
+from orchestrator.bound import bound_plan
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
-from orchestrator.cli.output import DEFAULT_STORE, notice, store_shown
+from orchestrator.cli.output import DEFAULT_STORE, dollars, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.execution import take_execution
 from orchestrator.extension import extend
+from orchestrator.money import routes_of
 from orchestrator.owners import is_alive, own_name, shown
 from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.scratch import clear_scratch
 from orchestrator.session.desk import BOOKS
 from orchestrator.session.services import check_playable
 from orchestrator.store import Lease, LeaseHeld, Store, open_store
+from providers.pricing import cents
 
 if TYPE_CHECKING:
     from orchestrator.actors.session import Session
@@ -182,9 +185,35 @@ def _check_hosts(wanted: int | None, most: int | None) -> None:
         )
 
 
-def how_to_resume(campaign: str, location: str, address: str | None = None) -> str:
-    """The sentence that says how a campaign goes on, if need be on the cluster at `address`."""
-    return f"Go on with: {_resuming(campaign, location, address)}"
+def how_to_resume(
+    campaign: str, location: str, address: str | None = None, *, capped: bool = False
+) -> str:
+    """The sentence that says how a campaign goes on, if need be on the cluster at `address`;
+    `capped` when a spending cap paused runs.
+    """
+    go_on = _resuming(campaign, location, address)
+    if not capped:
+        return f"Go on with: {go_on}"
+    raised = _command("spending", campaign, location)
+    return f"Raise the cap with: {raised} --cap DOLLARS; then go on with: {go_on}"
+
+
+def check_caps_known(store: Store, campaign: str) -> None:
+    """Raise InputError when caps of a campaign that pays were lost with the catalogue."""
+    if not store.controls.caps_are_lost(campaign):
+        return
+    definition = bound_plan(store.catalogue.manifest(campaign)).definition
+    if all(route.prices is None for route in routes_of(definition).values()):
+        return
+    spent = sum(each.settled for each in store.controls.spent(campaign))
+    cap = definition.limits.spending_cap_cents
+    own = "no cap" if cap is None else f"a cap of {dollars(cap)}"
+    raise InputError(
+        f"The caps that were set for campaign {campaign} were lost with the catalogue. Its runs "
+        f"have spent up to {dollars(cents(spent))}; its file has {own}.",
+        f"Say what it may cost: {_command('spending', campaign, store.location)} --cap DOLLARS; "
+        "caps of single routes with --candidate.",
+    )
 
 
 def _resuming(campaign: str, location: str, address: str | None) -> str:

@@ -7,7 +7,7 @@ one JSON document.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -167,15 +167,28 @@ def chosen_campaign(store: "Store", name: str | None) -> str:
         InputError: the store has no such campaign, or none is named and there is not just one.
     """
     if name is not None:
-        return store.catalogue.campaign(name).name
+        tell_made_again(store, [store.catalogue.campaign(name).name])
+        return name
     names = [row.name for row in store.catalogue.campaigns()]
     if len(names) == 1:
+        tell_made_again(store, names)
         return names[0]
     if not names:
         raise InputError("The store has no campaign.", "Launch one: ceo-arena launch rehearsal")
     raise InputError(
         f"The store has {len(names)} campaigns.", f"Name one of them: {', '.join(names)}."
     )
+
+
+def tell_made_again(store: "Store", campaigns: Iterable[str]) -> None:
+    """Say of each campaign whether its catalogue was lost, until somebody has acted on it."""
+    for name in campaigns:
+        if store.catalogue.was_made_again(name):
+            notice(
+                f"The catalogue of campaign {name} was lost and is made again from its runs: what "
+                "they spent is counted, and it is paused. Caps that `spending --cap` had set, "
+                "holds, and what people did are gone."
+            )
 
 
 def store_shown(location: str) -> str:

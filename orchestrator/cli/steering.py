@@ -170,7 +170,8 @@ def why(
     """Say what a campaign and its runs, one run, or one company is waiting for.
 
     JSON: campaign, answers: each with subject, state, waits_for (nothing,
-    person, command, slot, runs, provider, back-off, seal, settlement, space),
+    person, command, slot, runs, provider, money, back-off, seal, settlement,
+    space),
     reason.
     """
     from manifests.errors import InputError

@@ -13,6 +13,7 @@ from orchestrator.cli.output import (
     print_json,
     progress_bar,
     store_shown,
+    tell_made_again,
 )
 
 app = typer.Typer()
@@ -27,8 +28,9 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
     """Check that everything in a store agrees with everything else in it.
 
     The databases themselves, plans and manifests, leases, every digest, every account to the cent,
-    every journal against the files, drafts and decisions that came of it. Ends with 1 and names the
-    places when something does not agree. Nothing is changed; campaigns may go on meanwhile.
+    every journal against the files, drafts and decisions that came of it and against what was
+    spent. Ends with 1 and names the places when something does not agree. Nothing is changed;
+    campaigns may go on meanwhile.
 
     JSON: clean, campaigns, runs, windows, days, attempts (how many were looked at), problems, each
     with place and fault.
@@ -38,7 +40,9 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
-        runs = sum(campaign.runs for campaign in opened.catalogue.campaigns())
+        campaigns = opened.catalogue.campaigns()
+        tell_made_again(opened, [campaign.name for campaign in campaigns])
+        runs = sum(campaign.runs for campaign in campaigns)
         with progress_bar("auditing", runs) as audited:
             report = audit_store(opened, audited)
     if as_json:

@@ -21,7 +21,9 @@ from orchestrator.session.briefing import briefing
 from orchestrator.session.desk import Desk
 from orchestrator.session.events import (
     Answered,
+    Asked,
     Event,
+    Failed,
     ToolReceipt,
     decode_event,
     encode_event,
@@ -40,6 +42,7 @@ from orchestrator.store import (
     FileVersion,
     Lease,
     LeaseLost,
+    Price,
     SessionStore,
     StoredAttempt,
 )
@@ -84,7 +87,7 @@ class StoredJournal:
         self._next = len(bodies)
         return [decode_event(body) for body in bodies]
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event, microdollars: int | None = None) -> None:
         """Commit one event and the file that it wrote.
 
         A reply that comes when the lease is lost was paid for all the same: it goes into the ledger
@@ -95,9 +98,13 @@ class StoredJournal:
         if isinstance(event, ToolReceipt) and event.file_change is not None:
             change = event.file_change
             file = FileVersion(change.path, change.version, change.content)
+        price = None
+        if microdollars is not None and isinstance(event, Asked | Answered | Failed):
+            price = Price(event.ordinal, microdollars, isinstance(event, Asked))
         body = encode_event(event)
+        kind = kind_of(event)
         try:
-            self._store.append(self._lease, self._key, self._next, kind_of(event), body, file)
+            self._store.append(self._lease, self._key, self._next, kind, body, file, price)
         except LeaseLost:
             if isinstance(event, Answered):
                 # That the lease is lost matters more than a ledger that cannot be written.
@@ -115,14 +122,15 @@ class StoredJournal:
 @dataclass(frozen=True, slots=True)
 class ModelSeat:
     """A model in a seat: under which identity it decides, what it may use, the gate before its
-    route, made for a window that can tell whether the run is to rest, and who hears what it does.
+    route, made for an attempt by the owner of an epoch that can tell whether the run is to rest,
+    and who hears what it does.
     """
 
     seat: int
     identity: str
     provider: Provider
     allowance: Allowance
-    gate: Callable[[Callable[[], bool]], Gate]
+    gate: Callable[[AttemptKey, int, Callable[[], bool]], Gate]
     heard: Callable[[Event], None]
 
 
@@ -229,7 +237,7 @@ class ModelCeo:
             opening,
             StoredJournal(self._store, self._lease, key, self._seat.heard),
             self._seat.provider,
-            self._seat.gate(window.stopping),
+            self._seat.gate(key, self._lease.epoch, window.stopping),
             lambda state: self._context(window, state),
             SystemClock(),
             random.random,

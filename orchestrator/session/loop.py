@@ -8,8 +8,9 @@ next goes on from the same state (runtime.md section 3).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -77,8 +78,11 @@ class Journal(Protocol):
         """All events so far, in order."""
         ...
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event, microdollars: int | None = None) -> None:
         """Commit one event and what it changes in the private files, in one transaction.
+
+        ``microdollars`` is what a request may cost at most, with its intent, and what it did cost,
+        with its end; None where it has no price, or nobody knows.
 
         Raises LeaseLost, after which nothing may be done any more, and StoreError, after which the
         same event may be tried again.
@@ -93,7 +97,9 @@ class Journal(Protocol):
 class Gate(Protocol):
     """What a request passes before it is sent; `orchestrator.session.gate` has the one there is."""
 
-    async def enter(self, request_bytes: int, output_tokens: int) -> Pass | BreakerOpen | None: ...
+    async def enter(
+        self, ordinal: int, request_bytes: int, output_tokens: int
+    ) -> Pass | BreakerOpen | None: ...
 
     async def pause_route(self, cause: str, reason: str) -> None: ...
 
@@ -147,7 +153,7 @@ class Session:
         self._query_threads = query_threads
         self._state = SessionState(files=opening.files)
         self._began: float | None = None
-        self._queues_since: float | None = None
+        self._stands_since: float | None = None
         self._used_before = max(beaten_seconds, opening.used.seconds)
 
     @property
@@ -157,11 +163,11 @@ class Session:
 
     def active_seconds(self) -> float:
         """The active time of the attempt until now; it runs from when the journal was read, and
-        stands while a request queues for its turn.
+        stands while a request queues for its turn, or a reply for the journal.
         """
         if self._began is None:
             return self._used_before
-        until = self._clock.monotonic() if self._queues_since is None else self._queues_since
+        until = self._clock.monotonic() if self._stands_since is None else self._stands_since
         return self._used_before + until - self._began
 
     async def run(self) -> tuple[CompanyWindowStatus, str]:
@@ -255,34 +261,31 @@ class Session:
             key_mark=None if self._state.last is None else self._state.last.key_mark,
         )
         body = self._provider.wire(request)
-        passed = await self._passed(len(body), step.max_output_tokens)
+        passed = await self._passed(ordinal, len(body), step.max_output_tokens)
         if passed is None:
             return
-        outcome: Reply | Fault | None = None
+        journaled: Reply | Fault | None = None
         try:
             digest, most = digest_bytes(body), step.max_output_tokens
-            await self._happen(Asked(self.active_seconds(), ordinal, digest, most))
+            asked = Asked(self.active_seconds(), ordinal, digest, most)
+            await self._happen(asked, passed.at_most)
             outcome = await self._sent(request, body)
-            used = self.active_seconds()
+            used, cost = self.active_seconds(), passed.cost(outcome)
             if isinstance(outcome, Fault):
-                await self._happen(Failed(used, ordinal, outcome))
+                await self._happen(Failed(used, ordinal, outcome), cost)
             else:
-                await self._happen(Answered(used, ordinal, outcome))
+                await self._happen(Answered(used, ordinal, outcome), cost)
+            journaled = outcome
         finally:
-            await passed.close(outcome)
+            await passed.close(journaled)
 
-    async def _passed(self, request_bytes: int, output_tokens: int) -> Pass | None:
+    async def _passed(self, ordinal: int, request_bytes: int, output_tokens: int) -> Pass | None:
         """The right to send a request; None when it has to wait, which is journaled, or to rest.
 
         To queue for a turn is not active time; to wait for a service in trouble is.
         """
-        self._queues_since = self._clock.monotonic()
-        try:
-            passed = await self._gate.enter(request_bytes, output_tokens)
-        finally:
-            assert self._began is not None, "nothing is asked before the journal was read"
-            self._began += self._clock.monotonic() - self._queues_since
-            self._queues_since = None
+        with self._time_stands():
+            passed = await self._gate.enter(ordinal, request_bytes, output_tokens)
         if not isinstance(passed, BreakerOpen):
             return passed
         used = self.active_seconds()
@@ -349,23 +352,22 @@ class Session:
         if await waited_out(left, self._stopping, self._clock):
             await self._happen(WaitEnded(self.active_seconds()))
 
-    async def _happen(self, event: Event) -> None:
+    async def _happen(self, event: Event, microdollars: int | None = None) -> None:
         """Journal an event, then let it have happened."""
         if isinstance(event, Answered):
-            await self._keep(event)
+            await self._keep(event, microdollars)
         else:
-            await self._append(event)
+            await self._append(event, microdollars)
         self._state = apply(self._state, event)
 
-    async def _append(self, event: Event) -> None:
+    async def _append(self, event: Event, microdollars: int | None) -> None:
         # The journal's transaction is never abandoned half-way: a cancelled session waits for it.
-        await _undisturbed(asyncio.to_thread(self._journal.append, event))
+        await _undisturbed(asyncio.to_thread(self._journal.append, event, microdollars))
 
-    async def _keep(self, answered: Answered) -> None:
+    async def _keep(self, answered: Answered, microdollars: int | None) -> None:
         """Journal a reply, which is paid: while the disk is full or the database away, it waits
         here, and the run with it, which is not active time. Raises StoreError when that lasts.
         """
-        began = self._clock.monotonic()
         trying = AsyncRetrying(
             retry=retry_if_exception_type(StoreError),
             wait=wait_fixed(_SLEEP_SECONDS),
@@ -373,10 +375,19 @@ class Session:
             sleep=self._clock.sleep,
             reraise=True,
         )
-        await trying(self._append, answered)
-        if trying.statistics["attempt_number"] > 1:
-            assert self._began is not None, "nothing is answered before the journal was read"
-            self._began += self._clock.monotonic() - began
+        with self._time_stands():
+            await trying(self._append, answered, microdollars)
+
+    @contextmanager
+    def _time_stands(self) -> Iterator[None]:
+        """No active time goes by, and no heartbeat says so."""
+        assert self._began is not None, "there is none before the journal was read"
+        self._stands_since = self._clock.monotonic()
+        try:
+            yield
+        finally:
+            self._began += self._clock.monotonic() - self._stands_since
+            self._stands_since = None
 
 
 def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:

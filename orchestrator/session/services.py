@@ -23,7 +23,7 @@ from orchestrator.session.events import Event
 from orchestrator.session.gate import Ledger, RouteGate
 from orchestrator.session.recovery import Recovery
 from orchestrator.session.sql import QueryWorkers
-from orchestrator.store import Lease, RouteControls, RunStore, SessionStore
+from orchestrator.store import Lease, RouteControls, RunStore, SessionReader, SessionStore
 from providers.contract import Provider
 from providers.opening import open_provider
 from providers.routes import Route, parse_route
@@ -76,6 +76,10 @@ class ModelServices:
     @property
     def recovery_policy(self) -> RecoveryPolicy:
         return self._definition.recovery
+
+    @property
+    def controls(self) -> RouteControls:
+        return self._controls
 
     @property
     def workers(self) -> QueryWorkers:
@@ -150,7 +154,7 @@ class RunModels:
         rest: Callable[[str], None],
     ) -> None:
         self._services = services
-        self._run_id = run.key.run_id
+        self._run = run
         self._rest = rest
         self._store = SessionStore(run)
         self._recovery = Recovery(run, services.recovery_policy)
@@ -162,7 +166,7 @@ class RunModels:
 
     def ceo(self, candidate: ModelCandidate, seat: int) -> Ceo:
         """The candidate in a seat of this run. Raises InputError for an unusable route."""
-        services = self._services
+        services, run_id = self._services, self._run.key.run_id
         self._seats.add(seat)
         ceo = ModelCeo(
             ModelSeat(
@@ -170,7 +174,7 @@ class RunModels:
                 candidate.route_identity,
                 services.provider(candidate.id),
                 services.allowance(candidate.id),
-                partial(services.gate(candidate.id).seat, self._run_id, seat, self._rest),
+                partial(services.gate(candidate.id).seat, run_id, self._rest),
                 partial(services.heard, candidate.id),
             ),
             self._scenario,
@@ -187,15 +191,27 @@ class RunModels:
     async def kept_while(self, play: Coroutine[Any, Any, _T]) -> _T:
         """The result of a play, during which the active time of all open windows is noted.
 
-        What was used since the last note is what a crash leaves uncharged.
+        What was used since the last note is what a crash leaves uncharged. Money that earlier
+        owners had set aside is settled before, and what this one leaves after it.
         """
-        beating = [asyncio.create_task(self._beat()), asyncio.create_task(self._hold_places())]
+        settle = partial(
+            settle_left_over, self._services.controls, self._run, self._store, self._lease.epoch
+        )
+        beating: list[asyncio.Task[None]] = []
         try:
+            if self._ceos:
+                await asyncio.to_thread(settle)
+            beating = [asyncio.create_task(self._beat()), asyncio.create_task(self._hold_places())]
             return await play
         finally:
+            play.close()
             for each in beating:
                 each.cancel()
             await asyncio.gather(*beating, return_exceptions=True)
+            if self._ceos:
+                # What cannot be settled now is by whoever plays the run next.
+                with suppress(StoreError):
+                    await asyncio.to_thread(settle)
 
     async def _beat(self) -> None:
         every = self._lease.seconds / 3
@@ -216,6 +232,21 @@ class RunModels:
 
     def __exit__(self, *_: object) -> None:
         self._desk.close()
+
+
+def settle_left_over(
+    controls: RouteControls, run: RunStore, sessions: SessionReader, epoch: int
+) -> None:
+    """Settle what the owners of a run up to an epoch have set aside and left: by its journal, in
+    which a request that has no intent was never sent. Nobody of them may have one under way.
+    """
+    campaign, run_id = run.key
+    for asking in controls.reservations(campaign):
+        if asking.run_id != run_id or asking.epoch > epoch:
+            continue
+        found = sessions.request_costs(asking.key).get(asking.request)
+        was_sent = found is not None and found.epoch == asking.epoch
+        controls.settle(campaign, asking, found.cost if found and was_sent else 0)
 
 
 def check_playable(manifest: CampaignManifest) -> None:

@@ -16,7 +16,14 @@ from orchestrator.store.attempts import (
 from orchestrator.store.catalogue import Catalogue
 from orchestrator.store.codec import company_day_columns, day_digest, read_day
 from orchestrator.store.connection import CommitPoint
-from orchestrator.store.controls import WHOLE_CAMPAIGN, Asking, RouteControls, RoutePause, Spent
+from orchestrator.store.controls import (
+    CAP_REACHED,
+    WHOLE_CAMPAIGN,
+    RouteControls,
+    RoutePause,
+    Shortage,
+    Waiting,
+)
 from orchestrator.store.errors import (
     LeaseHeld,
     LeaseLost,
@@ -46,10 +53,19 @@ from orchestrator.store.records import (
 )
 from orchestrator.store.run_reader import RunReader
 from orchestrator.store.runs import RunStore
-from orchestrator.store.session_reader import FileVersion, LateReply, Latest, SessionReader
-from orchestrator.store.sessions import SessionStore
+from orchestrator.store.session_reader import (
+    FileVersion,
+    LateReply,
+    Latest,
+    RequestCost,
+    SessionReader,
+)
+from orchestrator.store.sessions import Price, SessionStore
+from orchestrator.store.spending_rows import HELD_SECONDS, Asking, Spent
 
 __all__ = [
+    "CAP_REACHED",
+    "HELD_SECONDS",
     "SUPERVISOR",
     "WHOLE_CAMPAIGN",
     "Act",
@@ -73,6 +89,8 @@ __all__ = [
     "LeaseHeld",
     "LeaseLost",
     "LeaseState",
+    "Price",
+    "RequestCost",
     "RouteControls",
     "RoutePause",
     "RunKey",
@@ -83,6 +101,7 @@ __all__ = [
     "RunTransition",
     "SessionReader",
     "SessionStore",
+    "Shortage",
     "Spent",
     "Store",
     "StoredAttempt",
@@ -93,6 +112,7 @@ __all__ = [
     "StoredReceipt",
     "Target",
     "TransactionLost",
+    "Waiting",
     "WindowAlreadyCommitted",
     "WindowCommit",
     "WindowConflict",

@@ -25,7 +25,15 @@ from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, mo
 from orchestrator.store.holds import record_act
 from orchestrator.store.leases import Lease, LeaseTable
 from orchestrator.store.plans import beginnings, note_execution, replace_plan
-from orchestrator.store.records import Act, CampaignRow, DesiredState, RunKey, RunRow, Target
+from orchestrator.store.records import (
+    MADE_AGAIN,
+    Act,
+    CampaignRow,
+    DesiredState,
+    RunKey,
+    RunRow,
+    Target,
+)
 from orchestrator.store.schema import (
     acts,
     campaign_controls,
@@ -303,6 +311,13 @@ class Catalogue:
             ]
 
     @repeated
+    def was_made_again(self, name: str) -> bool:
+        """Whether the catalogue was lost and made again, and nobody has done anything since."""
+        query = select(acts.c.act).where(acts.c.campaign == name).order_by(acts.c.number.desc())
+        with self._database.read() as connection:
+            return connection.scalar(query.limit(1)) == MADE_AGAIN
+
+    @repeated
     def acquire_campaign(self, name: str, owner: str, seconds: float) -> Lease:
         """Become the one who schedules a campaign.
 
@@ -327,8 +342,12 @@ class Catalogue:
             _LEASES.release(connection, _name_in(lease), lease.subject, lease)
 
 
-def insert_controls(connection: Connection, name: str, desired: DesiredState, reason: str) -> None:
-    """Give a campaign that was just inserted its operator's state and its free lease."""
+def insert_controls(
+    connection: Connection, name: str, desired: DesiredState, act: str, reason: str
+) -> None:
+    """Give a campaign that was just inserted its operator's state and its free lease; the act by
+    which it came to be is recorded.
+    """
     connection.execute(
         insert(campaign_controls).values(
             campaign=name, desired=desired, reason=reason, changed_at=DatabaseNow()
@@ -337,7 +356,7 @@ def insert_controls(connection: Connection, name: str, desired: DesiredState, re
     connection.execute(
         insert(campaign_leases).values(campaign=name, epoch=0, expires_at=DatabaseNow())
     )
-    record_act(connection, Target(name), "create", reason)
+    record_act(connection, Target(name), act, reason)
 
 
 def _insert_campaign(
@@ -364,7 +383,7 @@ def _insert_campaign(
     ]
     if rows:
         connection.execute(insert(runs), rows)
-    insert_controls(connection, name, DesiredState.RUNNING, "")
+    insert_controls(connection, name, DesiredState.RUNNING, "create", "")
 
 
 def _check_names(campaign: str, run_ids: Sequence[str]) -> None:

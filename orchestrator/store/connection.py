@@ -57,6 +57,7 @@ class CommitPoint(StrEnum):
     RESOLVE_ROUTES = "resolve routes"
     SET_CAP = "set cap"
     SET_ASIDE = "set aside"
+    HOLD_SET_ASIDE = "hold set aside"
     SETTLE_SPENDING = "settle spending"
     RECORD_FAILURE = "record failure"
     SET_HOLD = "set hold"

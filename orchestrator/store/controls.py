@@ -1,26 +1,43 @@
 """What holds a campaign's routes back: pauses until a person acts, spending, and its caps.
 
 Amounts are integer micro-dollars, caps integer cents. What a request may cost is set aside before
-it is sent and settled when its answer is known, so that no crash makes money unspent. A seat of a
-run has one request at a time: one that finds money set aside by its predecessor takes that for
-spent.
+it is sent and settled when its end is journaled, so that no crash makes money unspent. Whoever next
+plays a run settles what its predecessor left, by the run's journal: what has no intent there was
+never sent, what has no end there is taken for spent.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, moment, repeated
+from orchestrator.store.records import MADE_AGAIN
 from orchestrator.store.schema import (
     acts,
     campaign_controls,
     route_pauses,
-    spending,
     spending_caps,
     spending_reservations,
 )
+from orchestrator.store.spending_rows import (
+    Asking,
+    Spent,
+    held_until,
+    named,
+    read_settled,
+    read_spent,
+    reserve,
+    spend,
+    take_reservation,
+)
+
+CAP_REACHED: Final = "the spending cap of"
+"""What the reason of every run says that rests because a cap forbids its next request."""
+
+_SET_CAP: Final = "cap $"
 
 WHOLE_CAMPAIGN: Final = ""
 """The candidate under which the cap of a whole campaign is kept."""
@@ -37,29 +54,18 @@ class RoutePause:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What a candidate's route has cost, in micro-dollars.
+class Shortage:
+    """Why a cap forbids a request; `for_good`: also if nothing that is under way cost anything."""
 
-    `uncertain` is the most that requests cost whose price nobody told: those that were possibly
-    billed, and replies without usage. `set_aside` is the most that requests under way may cost.
-    """
-
-    candidate: str
-    known: int
-    uncertain: int
-    set_aside: int
-
-    @property
-    def at_most(self) -> int:
-        return self.known + self.uncertain + self.set_aside
+    reason: str
+    for_good: bool
 
 
-class Asking(NamedTuple):
-    """One request of a seat of a run; `request` tells it from all others."""
+class Waiting(NamedTuple):
+    """A company whose request waits for money that is set aside for others."""
 
     run_id: str
     seat: int
-    request: str
 
 
 class RouteControls:
@@ -119,7 +125,7 @@ class RouteControls:
                 insert(acts).values(
                     at=DatabaseNow(),
                     campaign=campaign,
-                    act=f"cap ${cents / 100:,.2f}",
+                    act=f"{_SET_CAP}{cents / 100:,.2f}",
                     target=f"campaign {campaign}{of}",
                     reason=reason,
                 )
@@ -134,10 +140,36 @@ class RouteControls:
             return {row.candidate: row.cents for row in connection.execute(query)}
 
     @repeated
+    def caps_are_lost(self, campaign: str) -> bool:
+        """Whether the catalogue was lost with the caps in it, and nobody has set one since."""
+        last = func.coalesce(func.max(acts.c.number), 0)
+        mine = acts.c.campaign == campaign
+        lost = select(last).where(mine, acts.c.act == MADE_AGAIN)
+        since = select(last).where(mine, acts.c.act.startswith(_SET_CAP))
+        with self._database.read() as connection:
+            return bool(connection.scalar(select(lost.scalar_subquery() > since.scalar_subquery())))
+
+    @repeated
     def spent(self, campaign: str) -> list[Spent]:
         """What the campaign's routes have cost so far, by candidate."""
         with self._database.read() as connection:
-            return _spent(connection, campaign)
+            return read_spent(connection, campaign)
+
+    @repeated
+    def settled(self, campaign: str) -> list[Spent]:
+        """The ledger alone: what the campaign's requests have cost that are settled."""
+        with self._database.read() as connection:
+            return read_settled(connection, campaign)
+
+    @repeated
+    def waiting(self, campaign: str) -> set[Waiting]:
+        """The companies whose requests wait for money."""
+        table = spending_reservations.c
+        query = select(table.run_id, table.seat).where(
+            table.campaign == campaign, ~table.is_granted, table.held_until > DatabaseNow()
+        )
+        with self._database.read() as connection:
+            return {Waiting(*row) for row in connection.execute(query)}
 
     @repeated
     def set_aside(
@@ -147,8 +179,9 @@ class RouteControls:
         asking: Asking,
         microdollars: int,
         caps: dict[str, int],
-    ) -> str | None:
-        """Set money aside for one request; None, or why a cap forbids it.
+    ) -> Shortage | None:
+        """Set money aside for one request; None, or why a cap forbids it. A request that may be
+        granted later is noted as one that waits.
 
         `caps` are those that hold unless others were set, by candidate, in cents.
         """
@@ -158,39 +191,79 @@ class RouteControls:
                 campaign_controls.c.campaign == campaign
             )
             connection.execute(one.with_for_update())
-            _take_for_spent(connection, campaign, asking)
             query = select(spending_caps.c.candidate, spending_caps.c.cents)
             found = connection.execute(query.where(spending_caps.c.campaign == campaign))
             present = caps | {row.candidate: row.cents for row in found}
-            spent = {each.candidate: each.at_most for each in _spent(connection, campaign)}
-            amounts = {WHOLE_CAMPAIGN: sum(spent.values()), candidate: spent.get(candidate, 0)}
-            for name, amount in amounts.items():
-                if name in present and amount + microdollars > present[name] * 10_000:
-                    return _over(name, present[name], amount, microdollars)
-            connection.execute(
-                insert(spending_reservations).values(
-                    campaign=campaign,
-                    **asking._asdict(),
-                    candidate=candidate,
-                    microdollars=microdollars,
+            spent = read_spent(connection, campaign)
+            shortage = _shortage(candidate, present, spent, microdollars)
+            if shortage is not None and shortage.for_good:
+                take_reservation(connection, campaign, asking)
+            else:
+                reserve(
+                    connection,
+                    campaign,
+                    candidate,
+                    asking,
+                    microdollars,
+                    is_granted=shortage is None,
                 )
-            )
-            return None
+            return shortage
+
+    @repeated
+    def hold(self, campaign: str, askings: Sequence[Asking]) -> None:
+        """Let what is set aside for these requests, and their waiting, count from now on again."""
+        with self._database.write(CommitPoint.HOLD_SET_ASIDE) as connection:
+            for asking in askings:
+                connection.execute(
+                    update(spending_reservations)
+                    .where(*named(campaign, asking))
+                    .values(held_until=held_until())
+                )
 
     @repeated
     def settle(self, campaign: str, asking: Asking, microdollars: int | None) -> None:
-        """What a request did cost; None when nobody knows, and it may be all that was set aside.
-
-        A request whose seat has a new owner was taken for spent by that one, and stays so.
+        """What a request did cost, 0 for one that was never sent; None when nobody knows, and it
+        may be all that was set aside. What is settled already stays so.
         """
         with self._database.write(CommitPoint.SETTLE_SPENDING) as connection:
-            mine = spending_reservations.c.request == asking.request
-            if microdollars is None:
-                _take_for_spent(connection, campaign, asking, mine)
+            found = take_reservation(connection, campaign, asking)
+            if found is None or microdollars == 0:
                 return
-            found = _reservation(connection, campaign, asking, mine)
-            if found is not None:
-                _spend(connection, campaign, found.candidate, known=microdollars, uncertain=0)
+            spend(
+                connection,
+                campaign,
+                found.candidate,
+                known=microdollars or 0,
+                uncertain=found.microdollars if microdollars is None else 0,
+            )
+
+    @repeated
+    def reservations(self, campaign: str) -> list[Asking]:
+        """The requests for which money is set aside, or that wait for some."""
+        table = spending_reservations.c
+        query = select(*(table[name] for name in Asking._fields))
+        with self._database.read() as connection:
+            found = connection.execute(query.where(table.campaign == campaign))
+            return sorted(Asking(*row) for row in found)
+
+
+def _shortage(
+    candidate: str, caps: dict[str, int], spent: list[Spent], more: int
+) -> Shortage | None:
+    """Why the caps, in cents, forbid a request that may cost so many micro-dollars more."""
+    own = [each for each in spent if each.candidate == candidate]
+    short = None
+    for name, rows in ((WHOLE_CAMPAIGN, spent), (candidate, own)):
+        if name not in caps:
+            continue
+        settled = sum(each.settled for each in rows)
+        under_way = sum(each.set_aside for each in rows)
+        left = caps[name] * 10_000 - settled - more
+        if left < 0:
+            return Shortage(_over(name, caps[name], settled, more), for_good=True)
+        if left < under_way:
+            short = short or Shortage(_over(name, caps[name], settled, more), for_good=False)
+    return short
 
 
 def _of(table: Table, campaign: str, candidate: str) -> tuple[Any, ...]:
@@ -201,76 +274,10 @@ def _row(connection: Connection, table: Table, campaign: str, candidate: str) ->
     return connection.execute(select(table).where(*_of(table, campaign, candidate))).one_or_none()
 
 
-def _reservation(
-    connection: Connection, campaign: str, asking: Asking, *further: ColumnElement[bool]
-) -> Any:
-    """What a seat has set aside, which is removed; None when it has nothing."""
-    table = spending_reservations
-    place = (
-        table.c.campaign == campaign,
-        table.c.run_id == asking.run_id,
-        table.c.seat == asking.seat,
-        *further,
-    )
-    found = connection.execute(select(table).where(*place)).one_or_none()
-    if found is not None:
-        connection.execute(delete(table).where(*place))
-    return found
-
-
-def _take_for_spent(
-    connection: Connection, campaign: str, asking: Asking, *further: ColumnElement[bool]
-) -> None:
-    found = _reservation(connection, campaign, asking, *further)
-    if found is not None:
-        _spend(connection, campaign, found.candidate, known=0, uncertain=found.microdollars)
-
-
-def _spend(
-    connection: Connection, campaign: str, candidate: str, *, known: int, uncertain: int
-) -> None:
-    table = spending
-    more = {
-        "known_microdollars": table.c.known_microdollars + known,
-        "uncertain_microdollars": table.c.uncertain_microdollars + uncertain,
-    }
-    changed = connection.execute(update(table).where(*_of(table, campaign, candidate)).values(more))
-    if changed.rowcount == 0:
-        connection.execute(
-            insert(table).values(
-                campaign=campaign,
-                candidate=candidate,
-                known_microdollars=known,
-                uncertain_microdollars=uncertain,
-            )
-        )
-
-
-def _spent(connection: Connection, campaign: str) -> list[Spent]:
-    aside = spending_reservations.c
-    query = (
-        select(aside.candidate, func.sum(aside.microdollars))
-        .where(aside.campaign == campaign)
-        .group_by(aside.candidate)
-    )
-    under_way = {candidate: int(total) for candidate, total in connection.execute(query)}
-    query = select(spending).where(spending.c.campaign == campaign)
-    known = {row.candidate: row for row in connection.execute(query)}
-    return [
-        Spent(
-            name,
-            known[name].known_microdollars if name in known else 0,
-            known[name].uncertain_microdollars if name in known else 0,
-            under_way.get(name, 0),
-        )
-        for name in sorted(known.keys() | under_way.keys())
-    ]
-
-
-def _over(name: str, cap: int, amount: int, more: int) -> str:
+def _over(name: str, cap: int, settled: int, more: int) -> str:
     whose = "the campaign" if name == WHOLE_CAMPAIGN else f'the route of candidate "{name}"'
     return (
-        f"the spending cap of {whose} is reached: ${cap / 100:,.2f}, of which up to "
-        f"${amount / 1_000_000:,.2f} are spent or under way, and the next request may cost "
-        f"${more / 1_000_000:,.2f}"
+        f"No request is sent: {CAP_REACHED} {whose} is reached: ${cap / 100:,.2f}, of which up to "
+        f"${settled / 1_000_000:,.2f} are spent, and the next request may cost "
+        f"${more / 1_000_000:,.2f}."
     )

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,12 @@ from sqlalchemy import Column, Connection, RowMapping, Table, func, insert, sele
 
 from manifests.errors import InputError, IntegrityError, StoreError
 from orchestrator.store.connection import CommitPoint, DatabaseNow
-from orchestrator.store.directory import CATALOGUE_FILE, open_directory, run_files
+from orchestrator.store.directory import (
+    CATALOGUE_FILE,
+    open_directory,
+    run_files,
+    spent_in_run,
+)
 from orchestrator.store.errors import explained
 from orchestrator.store.files import open_file
 from orchestrator.store.homes import row_of
@@ -29,6 +34,7 @@ from orchestrator.store.schema import (
     run_leases,
     runs,
 )
+from orchestrator.store.spending_rows import Spent, restate
 
 _LEASES: Final = (campaign_leases, run_leases)
 
@@ -87,6 +93,7 @@ def _copy_files(source: Path, to: Path) -> int:
     for _, path in run_files(source):
         _copy_file(path, to / path.relative_to(source))
         copied += 1
+    _restate_spending(to)
     for directory in (*to.rglob("*"), to):
         if directory.is_dir():
             _sync(directory)
@@ -116,6 +123,22 @@ def _copy_file(source: Path, to: Path) -> None:
     finally:
         copy.close()
     _sync(to)
+
+
+def _restate_spending(copy: Path) -> None:
+    """Let the copied catalogue say what the copied runs spent, which were copied after it."""
+    spent: list[tuple[str, Spent]] = []
+    for key, path in run_files(copy):
+        with (
+            closing(open_file(path)) as database,
+            database.read() as connection,
+        ):
+            spent += spent_in_run(connection, key, *connection.execute(row_of(key)).one())
+    with (
+        closing(open_file(copy / CATALOGUE_FILE)) as catalogue,
+        catalogue.write(CommitPoint.RELEASE_COPY) as connection,
+    ):
+        restate(connection, spent)
 
 
 def _sync(path: Path) -> None:

@@ -24,8 +24,9 @@ from orchestrator.store.errors import explained, obstacle
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.plans import was_planned
-from orchestrator.store.records import DesiredState, RunKey
+from orchestrator.store.records import MADE_AGAIN, DesiredState, RunKey
 from orchestrator.store.schema import campaigns, made_runs, past_plans, run_states, runs
+from orchestrator.store.spending_rows import Spent, restate, spent_by_run
 
 CATALOGUE_FILE: Final = "catalogue.db"
 RUNS_DIRECTORY: Final = "runs"
@@ -158,7 +159,8 @@ class RunFile:
 def open_directory(path: Path, create: bool) -> Directory:
     """The store below a directory; `create` makes it if it is not there.
 
-    A store that lost its catalogue gets a new one from its runs; its campaigns are then paused.
+    A store that lost its catalogue gets a new one from its runs, with what these say was spent;
+    its campaigns are then paused, because caps that were set by hand went with the catalogue.
 
     Raises:
         StoreError: there is no store, it is damaged or from a newer version, or the system refuses.
@@ -212,12 +214,15 @@ def _fill_with_nothing(_connection: Connection) -> None:
 def _fill_from_runs(directory: Path, connection: Connection) -> None:
     campaigns_there: dict[str, Copies] = {}
     seated: list[tuple[RunKey, bytes]] = []
+    spent: list[tuple[str, Spent]] = []
     for key, path in run_files(directory):
         database = open_file(path)
         try:
             with database.read() as of_run:
                 copies = copied_rows(of_run, key.campaign)
-                seated.append((key, _own_row(of_run, key, path)[1]))
+                run, planned = _own_row(of_run, key, path)
+                seated.append((key, planned))
+                spent += spent_in_run(of_run, key, run, planned)
         finally:
             database.close()
         # The copy that knows the most plans is the latest.
@@ -230,8 +235,10 @@ def _fill_from_runs(directory: Path, connection: Connection) -> None:
             connection,
             name,
             DesiredState.PAUSED,
+            MADE_AGAIN,
             "The catalogue was lost and is built again from the runs.",
         )
+    restate(connection, spent)
     for key, planned in seated:
         # Only a run's own database is sure to have the lineup with which it was played.
         connection.execute(
@@ -240,6 +247,14 @@ def _fill_from_runs(directory: Path, connection: Connection) -> None:
             .values(planned=planned)
         )
         note_file(connection, key)
+
+
+def spent_in_run(
+    of_run: Connection, key: RunKey, run: int, planned: bytes
+) -> Iterator[tuple[str, Spent]]:
+    """What the routes of a campaign have spent in one run, by the run's own file."""
+    for spent in spent_by_run(of_run, run, read_planned(planned, f"the plan of {key}")):
+        yield key.campaign, spent
 
 
 def note_file(catalogue: Connection, key: RunKey) -> None:

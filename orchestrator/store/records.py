@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
@@ -48,6 +48,10 @@ class Target:
         if self.version is None:
             return f"run {self.run_id}"
         return f"company-{self.seat} of run {self.run_id} at world version {self.version}"
+
+
+MADE_AGAIN: Final = "make again"
+"""The act by which a campaign came into a catalogue that was lost and made again from the runs."""
 
 
 class DesiredState(StrEnum):

@@ -17,6 +17,7 @@ from orchestrator.store.schema import (
     blobs,
     late_replies,
     private_files,
+    request_costs,
     run_states,
     session_events,
     session_heartbeats,
@@ -30,6 +31,7 @@ _ALL_EVENTS: Final = (
     .where(*_EVENTS)
     .order_by(session_events.c.ordinal)
 )
+_COSTS: Final = select(request_costs).where(*at(request_costs, *ATTEMPT))
 _BEATEN: Final = select(session_heartbeats.c.active_milliseconds).where(
     *at(session_heartbeats, *ATTEMPT)
 )
@@ -53,6 +55,16 @@ class LateReply(NamedTuple):
     owner: str
     epoch: int
     body: bytes
+
+
+class RequestCost(NamedTuple):
+    """What a request of a route with prices may cost at most, and did cost, in micro-dollars; None
+    while, or where, nobody knows. ``epoch`` is that of who asked.
+    """
+
+    epoch: int
+    at_most: int
+    cost: int | None
 
 
 class Latest(NamedTuple):
@@ -123,6 +135,19 @@ class SessionReader:
                 where = f"an event of company-{of.seat} at world version {of.version}"
                 found.setdefault(of, []).append(content_of(digest, packed, where))
         return found
+
+    @repeated
+    def request_costs(self, key: AttemptKey) -> dict[int, RequestCost]:
+        """What the requests of an attempt cost, by their numbers."""
+        held = self._run.held()
+        if held is None:
+            return {}
+        with held.database.read() as connection:
+            rows = connection.execute(_COSTS, place_of(held, key))
+            return {
+                row.request: RequestCost(row.epoch, row.at_most_microdollars, row.microdollars)
+                for row in rows
+            }
 
     @repeated
     def attempts(self) -> list[AttemptKey]:

@@ -5,13 +5,15 @@ The bytes of an event are the session's business; the store keeps them in order,
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     Connection,
+    Insert,
     LargeBinary,
     Text,
+    Update,
     bindparam,
     case,
     func,
@@ -30,6 +32,7 @@ from orchestrator.store.schema import (
     fresh_attempts,
     late_replies,
     private_files,
+    request_costs,
     session_events,
     session_heartbeats,
 )
@@ -73,6 +76,16 @@ _FILE: Final = insert(private_files).values(
 )
 
 
+class Price(NamedTuple):
+    """What request number ``request`` may cost at most, with its intent, or did cost, with its end,
+    in micro-dollars.
+    """
+
+    request: int
+    microdollars: int
+    is_intent: bool
+
+
 class SessionStore(SessionReader):
     """The sessions of one run, written by its owner: every write but one shows the run's lease."""
 
@@ -89,8 +102,10 @@ class SessionStore(SessionReader):
         kind: str,
         body: bytes,
         file: FileVersion | None,
+        price: Price | None = None,
     ) -> None:
-        """Commit one event, and the file that it wrote; the very event again changes nothing.
+        """Commit one event, the file that it wrote, and what it says of a request's price; the very
+        event again changes nothing.
 
         Raises LeaseLost, and IntegrityError when the attempt has another event of this ordinal.
         """
@@ -107,6 +122,8 @@ class SessionStore(SessionReader):
                 self._check_is_last(connection, event, key)
                 return
             blob.keep(connection, held.run)
+            if price is not None:
+                connection.execute(*_priced(held.run, lease, key, price))
             if file is not None and written is not None:
                 written.keep(connection, held.run)
                 connection.execute(
@@ -185,3 +202,17 @@ class SessionStore(SessionReader):
             f"company-{key.seat} at world version {key.version}, and number {ordinal} was to come.",
             GO_ON,
         )
+
+
+def _priced(
+    run: int, lease: Lease, key: AttemptKey, price: Price
+) -> tuple[Insert | Update, dict[str, Any]]:
+    """The statement that notes the price of a request, with its parameters."""
+    of = {"run": run, **key._asdict(), "request": price.request}
+    if price.is_intent:
+        return insert(request_costs), of | {
+            "epoch": lease.epoch,
+            "at_most_microdollars": price.microdollars,
+        }
+    where = (request_costs.c[name] == value for name, value in of.items())
+    return update(request_costs).where(*where), {"microdollars": price.microdollars}

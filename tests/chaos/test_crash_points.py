@@ -34,7 +34,7 @@ ONE = ("--hosts", "1")
 ELSEWHERE = {
     *(CommitPoint.APPEND_EVENT, CommitPoint.BEAT, CommitPoint.KEEP_LATE_REPLY),
     *(CommitPoint.PAUSE_ROUTE, CommitPoint.RESOLVE_ROUTES, CommitPoint.SET_CAP),
-    *(CommitPoint.SET_ASIDE, CommitPoint.SETTLE_SPENDING),
+    *(CommitPoint.SET_ASIDE, CommitPoint.HOLD_SET_ASIDE, CommitPoint.SETTLE_SPENDING),
     *(CommitPoint.CREATE_DATABASE, CommitPoint.SET_HOLD, CommitPoint.RECORD_FAILURE),
     *(CommitPoint.EXTEND_CAMPAIGN, CommitPoint.RENEW_COPY),
     *(CommitPoint.COPY_STORE, CommitPoint.RELEASE_COPY),

@@ -40,6 +40,7 @@ from orchestrator.store.schema.sessions import (
     fresh_attempts,
     late_replies,
     private_files,
+    request_costs,
     session_events,
     session_heartbeats,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "past_plans",
     "private_files",
     "receipts",
+    "request_costs",
     "route_pauses",
     "run_environments",
     "run_holds",
@@ -105,7 +107,7 @@ __all__ = [
     "window_holds",
 ]
 
-REVISION: Final = "0009"
+REVISION: Final = "0010"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 # Alembic's own table, declared here so that a fresh database is stamped in the transaction that

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import Column, ForeignKey, Table, Text, UniqueConstraint
+from sqlalchemy import Boolean, Column, ForeignKey, Table, Text, UniqueConstraint
 
 from orchestrator.store.schema.columns import (
     Number,
@@ -102,16 +102,18 @@ spending: Final = Table(
     integer("uncertain_microdollars"),
 )
 
-# What requests under way may cost at most: one for each seat of a run.
+# What requests under way may cost at most, and what requests ask for that wait for money. One that
+# nobody renews has lost its process.
 spending_reservations: Final = Table(
     "spending_reservations",
     metadata,
     Column("campaign", Text, ForeignKey("campaigns.name"), primary_key=True),
     Column("run_id", Text, primary_key=True),
-    key("seat"),
-    text("request"),
+    *(key(name) for name in ("version", "seat", "attempt", "request", "epoch")),
     text("candidate"),
     integer("microdollars"),
+    Column("is_granted", Boolean, nullable=False),
+    integer("held_until"),
 )
 
 runs: Final = Table(

@@ -49,6 +49,18 @@ session_events: Final = Table(
     binary("blob"),
 )
 
+# What every request of a route with prices may cost at most, and what it did cost: NULL while, or
+# where, nobody knows. `request` is its number in the attempt, `epoch` that of who asked.
+request_costs: Final = Table(
+    "request_costs",
+    metadata,
+    *_attempt(),
+    key("request"),
+    integer("epoch"),
+    integer("at_most_microdollars"),
+    Column("microdollars", BigInteger),
+)
+
 session_heartbeats: Final = Table(
     "session_heartbeats", metadata, *_attempt(), integer("active_milliseconds")
 )

@@ -165,10 +165,16 @@ class OpenGate:
     closed_with: list[Reply | Fault | None] = field(default_factory=list)
     paused: list[tuple[str, str]] = field(default_factory=list)
 
-    async def enter(self, request_bytes: int, output_tokens: int) -> Pass | BreakerOpen | None:
+    async def enter(
+        self, ordinal: int, request_bytes: int, output_tokens: int
+    ) -> Pass | BreakerOpen | None:
+        assert ordinal > 0
         assert request_bytes > 0
         assert output_tokens > 0
-        return self.answers.pop(0) if self.answers else Pass(self, None, "", tries=False)
+        return self.answers.pop(0) if self.answers else Pass(self, None, None, None, tries=False)
+
+    def cost(self, outcome: Reply | Fault) -> int | None:
+        raise AssertionError(f"nothing here has a price: {outcome}")
 
     async def leave(self, given: Pass, outcome: Reply | Fault | None) -> None:
         del given
@@ -183,13 +189,16 @@ class MemoryJournal:
     """A journal that keeps events in their journaled form."""
 
     bodies: list[bytes] = field(default_factory=list)
+    costs: list[int] = field(default_factory=list)
     rested: bool = False
 
     def load(self) -> list[Event]:
         return [decode_event(body) for body in self.bodies]
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event, microdollars: int | None = None) -> None:
         self.bodies.append(encode_event(event))
+        if microdollars is not None:
+            self.costs.append(microdollars)
 
     def has_rested(self) -> bool:
         return self.rested

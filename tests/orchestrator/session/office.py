@@ -61,7 +61,7 @@ class Office:
                 "identity",
                 self.model,
                 self.allowance,
-                lambda _: OpenGate(),
+                lambda *_: OpenGate(),
                 self.heard.append,
             ),
             scenario,

@@ -158,8 +158,8 @@ class MortalJournal(StoredJournal):
 
     life: Life
 
-    def append(self, event: Event) -> None:
-        super().append(event)
+    def append(self, event: Event, microdollars: int | None = None) -> None:
+        super().append(event, microdollars)
         if self.life.commits == self.life.killed_at and self.life.killed_after:
             raise Killed
 

@@ -12,7 +12,7 @@ from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.quota import LimitLedger
 from orchestrator.session.events import WaitBegan
 from orchestrator.session.gate import RouteGate
-from orchestrator.store import WHOLE_CAMPAIGN, Asking, Spent, Store, open_store
+from orchestrator.store import WHOLE_CAMPAIGN, Asking, AttemptKey, Spent, Store, open_store
 from providers.contract import Fault
 from providers.pricing import cost
 from providers.routes import parse_route
@@ -25,10 +25,12 @@ from tests.orchestrator.session.attempts import (
     FakeClock,
     reply,
 )
-from tests.orchestrator.store import samples
+from tests.orchestrator.store import raw, samples
 
 SEALED = CompanyWindowStatus.SEALED
 OPEN = CompanyWindowStatus.OPEN
+KEY = AttemptKey(0, 1, 0)
+ANOTHER = Asking("s29", 0, 1, 0, 1, 1)
 PRICES = {"input": "1", "output": "10"}
 DOWN = Fault(kind="transient", message="Down.", status=503)
 
@@ -68,7 +70,7 @@ class Seat:
         allowance = msgspec.structs.replace(STANDARD, native_ceiling=2_000)
         attempt = Attempt(outcomes, allowance, seconds_each, clock=self.clock)
         attempt.stopping = lambda: bool(self.rests)
-        attempt.gate = self.gate.seat("s11", 1, self.rests.append, attempt.stopping)
+        attempt.gate = self.gate.seat("s11", self.rests.append, KEY, 1, attempt.stopping)
         return attempt
 
 
@@ -98,12 +100,12 @@ def test_a_run_that_is_to_rest_leaves_the_queue(
     attempt = seat.attempt(reply(SEAL))
     leaves = clock.seconds + 30
     attempt.stopping = lambda: clock.seconds > leaves
-    attempt.gate = seat.gate.seat("s11", 1, seat.rests.append, attempt.stopping)
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, attempt.stopping)
     status, state = attempt.play()
     assert (status, len(attempt.model.asked)) == (OPEN, 0)
     assert state.use.seconds < 1
     attempt.stopping = lambda: False
-    attempt.gate = seat.gate.seat("s11", 1, seat.rests.append, attempt.stopping)
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, attempt.stopping)
     seat.ledger.give_back(taken, 0)
     assert attempt.play()[0] is SEALED
 
@@ -207,23 +209,151 @@ def test_money_that_nobody_knows_of_counts_as_spent(
     assert spent.set_aside == 0
 
 
-def test_a_lost_host_has_spent_what_it_had_set_aside(
+def test_what_a_request_may_and_did_cost_goes_into_the_journal(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    cut = Fault(kind="transient", message="Cut.", maybe_billed=True)
+    refused = Fault(kind="transient", message="Busy.", status=429)
+    seat = Seat(store, clock, tmp_path, prices=PRICES)
+    attempt = seat.attempt(cut, refused, reply(SEAL))
+    attempt.play()
+    first, second, busy, third, cost = attempt.journal.costs
+    assert min(first, second, third) > 20_000
+    assert (busy, cost) == (0, 2_000), "nothing is told of the first"
+
+
+def test_the_end_of_a_request_that_is_not_journaled_settles_nothing(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
     seat = Seat(store, clock, tmp_path, prices=PRICES)
-    attempt = seat.attempt(KeyError("a defect"), reply(SEAL))
+    attempt = seat.attempt(KeyError("a defect"))
     with pytest.raises(KeyError):
         attempt.play()
-    assert attempt.play()[0] is SEALED
     (spent,) = store.controls.spent(samples.CAMPAIGN)
-    assert spent.known == 2_000
-    assert spent.uncertain > 20_000
+    assert spent == Spent("grower", 0, 0, attempt.journal.costs[0])
+    assert not seat.gate.set_aside, "it is held no longer"
+
+
+def test_a_request_waits_for_money_that_others_may_leave_over(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    controls = store.controls
+    controls.set_aside(samples.CAMPAIGN, "another", ANOTHER, 90_000, {})
+    controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
+    limits = {"concurrent_requests": 1}
+    seat = Seat(store, clock, tmp_path, prices=PRICES, limits=limits)
+    attempt = seat.attempt(reply(SEAL))
+    began, free = clock.seconds, clock.seconds + 300
+    assert seat.gate.pool is not None
+
+    def stopping() -> bool:
+        if clock.seconds < free:
+            if clock.seconds > began:
+                assert controls.waiting(samples.CAMPAIGN) == {("s11", 1)}
+                place = seat.ledger.admit(seat.gate.pool, 1).place  # type: ignore[arg-type]
+                assert place is not None, "who waits for money holds no place"
+                seat.ledger.give_back(place, 0)
+        else:
+            controls.settle(samples.CAMPAIGN, ANOTHER, 10_000)
+        return bool(seat.rests)
+
+    attempt.stopping = stopping
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, stopping)
+    status, state = attempt.play()
+    assert (status, seat.rests) == (SEALED, [])
+    assert clock.seconds >= free
+    assert state.use.seconds < 1, "to wait for money is not active time"
+    assert controls.waiting(samples.CAMPAIGN) == set()
+    assert [each.set_aside for each in controls.spent(samples.CAMPAIGN)] == [0, 0]
+
+
+def test_a_run_rests_when_what_was_under_way_is_spent(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    controls = store.controls
+    controls.set_aside(samples.CAMPAIGN, "another", ANOTHER, 90_000, {})
+    controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
+    seat = Seat(store, clock, tmp_path, prices=PRICES)
+    attempt = seat.attempt(reply(SEAL))
+    spent_at = clock.seconds + 30
+
+    def stopping() -> bool:
+        if clock.seconds >= spent_at:
+            controls.settle(samples.CAMPAIGN, ANOTHER, None)
+        return bool(seat.rests)
+
+    attempt.stopping = stopping
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, stopping)
+    assert attempt.play()[0] is OPEN
+    assert "the campaign is reached: $0.10, of which up to $0.09 are spent" in seat.rests[0]
+    assert controls.waiting(samples.CAMPAIGN) == set()
+    assert [each.candidate for each in controls.spent(samples.CAMPAIGN)] == ["another"]
+
+
+def test_a_run_that_is_to_rest_leaves_the_queue_for_money(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    store.controls.set_aside(samples.CAMPAIGN, "another", ANOTHER, 90_000, {})
+    store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
+    seat = Seat(store, clock, tmp_path, prices=PRICES)
+    attempt = seat.attempt(reply(SEAL))
+    leaves = clock.seconds + 30
+    attempt.stopping = lambda: clock.seconds > leaves
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, attempt.stopping)
+    assert attempt.play()[0] is OPEN
+    assert seat.rests == []
+    assert store.controls.waiting(samples.CAMPAIGN) == set()
+    assert not seat.gate.set_aside
+
+
+def test_money_is_set_aside_for_nobody_who_leaves_the_queue_of_a_limit(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    seat = Seat(store, clock, tmp_path, prices=PRICES, limits={"concurrent_requests": 1})
+    assert seat.gate.pool is not None
+    assert seat.ledger.admit(seat.gate.pool, 1).place is not None
+    attempt = seat.attempt(reply(SEAL))
+    leaves = clock.seconds + 30
+    attempt.stopping = lambda: clock.seconds > leaves
+    attempt.gate = seat.gate.seat("s11", seat.rests.append, KEY, 1, attempt.stopping)
+    assert attempt.play()[0] is OPEN
+    assert store.controls.spent(samples.CAMPAIGN) == []
+
+
+def test_money_that_nobody_renews_is_not_waited_for(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    store.controls.set_aside(samples.CAMPAIGN, "another", ANOTHER, 90_000, {})
+    store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
+    long_ago = "UPDATE spending_reservations SET held_until = 0"
+    raw.execute(store.location, long_ago)
+    assert store.controls.spent(samples.CAMPAIGN) == [Spent("another", 0, 90_000, 0)]
+    seat = Seat(store, clock, tmp_path, prices=PRICES)
+    assert seat.attempt(reply(SEAL)).play()[0] is OPEN
+    assert "of which up to $0.09 are spent" in seat.rests[0]
+    # Its process was only slow: what it says now is known.
+    store.controls.hold(samples.CAMPAIGN, [ANOTHER])
+    assert store.controls.spent(samples.CAMPAIGN) == [Spent("another", 0, 0, 90_000)]
+    store.controls.settle(samples.CAMPAIGN, ANOTHER, 10_000)
+    assert store.controls.spent(samples.CAMPAIGN) == [Spent("another", 10_000, 0, 0)]
+
+
+def test_the_gate_renews_what_is_set_aside_for_its_requests(
+    store: Store, clock: FakeClock, tmp_path: Path
+) -> None:
+    gate = Seat(store, clock, tmp_path, prices=PRICES).gate
+    store.controls.set_aside(samples.CAMPAIGN, "grower", ANOTHER, 90_000, {})
+    raw.execute(store.location, "UPDATE spending_reservations SET held_until = 0")
+    gate.set_aside.add(ANOTHER)
+    asyncio.run(gate.renew())
+    assert store.controls.spent(samples.CAMPAIGN) == [Spent("grower", 0, 0, 90_000)]
 
 
 def test_a_cap_of_the_campaign_counts_all_routes(
     store: Store, clock: FakeClock, tmp_path: Path
 ) -> None:
-    store.controls.set_aside(samples.CAMPAIGN, "another", Asking("s29", 1, "a"), 90_000, {})
+    store.controls.set_aside(samples.CAMPAIGN, "another", ANOTHER, 90_000, {})
+    store.controls.settle(samples.CAMPAIGN, ANOTHER, 90_000)
     store.controls.set_cap(samples.CAMPAIGN, WHOLE_CAMPAIGN, 10, "a test")
     seat = Seat(store, clock, tmp_path, prices=PRICES)
     attempt = seat.attempt(reply(SEAL))

@@ -231,11 +231,11 @@ def test_a_cancelled_session_finishes_the_commit_that_it_has_begun() -> None:
     started, release = threading.Event(), threading.Event()
 
     class Slow(MemoryJournal):
-        def append(self, event: Event) -> None:
+        def append(self, event: Event, microdollars: int | None = None) -> None:
             if isinstance(event, Answered):
                 started.set()
                 assert release.wait(60)
-            super().append(event)
+            super().append(event, microdollars)
 
     attempt = Attempt([reply(SEAL)], journal=Slow())
 

@@ -51,6 +51,7 @@ from tests.orchestrator.store.grounds import Databases, Directories, Ground
 
 # What may differ between an undisturbed life and one in two parts: times, and who did it.
 VOLATILE = {
+    "held_until",
     *("created_at", "replaced_at", "changed_at", "updated_at", "committed_at", "expires_at"),
     *("owner", "epoch", "at", "failed_at", "granted_at"),
 }
@@ -88,13 +89,14 @@ def live(location: str, another: str) -> None:
 
 def live_controls(store: Store) -> None:
     """One request that is paid for, going on from wherever it stands."""
-    controls, campaign, seat = store.controls, samples.CAMPAIGN, Asking("s11", 1, "a")
+    controls, campaign, seat = store.controls, samples.CAMPAIGN, Asking("s11", 0, 1, 0, 1, 1)
     if not controls.caps(campaign):
         controls.pause(campaign, "grower", "refused", "no credit")
         controls.set_cap(campaign, WHOLE_CAMPAIGN, 500, "a test")
     controls.resolve(campaign)
     if not controls.spent(campaign):
         controls.set_aside(campaign, "grower", seat, 40_000, {})
+    controls.hold(campaign, [seat])
     if controls.spent(campaign)[0].set_aside:
         controls.settle(campaign, seat, 30_000)
 
