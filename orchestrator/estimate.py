@@ -69,14 +69,25 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The estimates by candidate and of all; the amounts of all are those of priced routes."""
+    """The estimates by candidate and of all. Where some routes have no prices, all have no amount
+    either: what the others cost would look like what all do.
+    """
 
     rows: tuple[Estimate, ...]
     total: Estimate
 
+    @property
+    def unpriced(self) -> list[str]:
+        """The candidates whose routes have no prices."""
+        return [row.candidate for row in self.rows if row.candidate and row.low_cents is None]
+
     def to_json(self) -> dict[str, Any]:
         """The estimates as plain JSON."""
-        return {"candidates": [row.to_json() for row in self.rows], "all": self.total.to_json()}
+        return {
+            "candidates": [row.to_json() for row in self.rows],
+            "all": self.total.to_json(),
+            "unpriced": self.unpriced,
+        }
 
 
 def estimate(plan: Overview, past: Mapping[str, list[Conduct]]) -> Forecast:
@@ -178,13 +189,15 @@ def _cents(prices: Prices | None, take: Take) -> int | None:
 
 def _total(rows: tuple[Estimate, ...]) -> Estimate:
     nothing = Take(0, 0, 0, 0)
-    priced = [row for row in rows if row.low_cents is not None]
+    low = [row.low_cents for row in rows if row.low_cents is not None]
+    high = [row.high_cents for row in rows if row.high_cents is not None]
+    priced = bool(rows) and len(low) == len(rows)
     return Estimate(
         candidate=None,
         windows=sum(row.windows for row in rows),
         based_on="",
         low=sum((row.low for row in rows), start=nothing),
         high=sum((row.high for row in rows), start=nothing),
-        low_cents=sum(row.low_cents or 0 for row in priced) if priced else None,
-        high_cents=sum(row.high_cents or 0 for row in priced) if priced else None,
+        low_cents=sum(low) if priced else None,
+        high_cents=sum(high) if priced else None,
     )

@@ -98,11 +98,16 @@ def show_plan(
     JSON: campaign, plan_hash, release, market, seeds, counts, candidates,
     models (the candidates that need one), lineups, runs (all of them); with
     --estimate also estimate: candidates and all, each with windows, based_on,
-    low and high (tokens), low_cents and high_cents (null without prices).
+    low and high (tokens), low_cents and high_cents (null without prices, for
+    all where one has none), and unpriced (candidates).
     """
+    from orchestrator.money import check_cap, routes_of
     from orchestrator.overview import overview
 
     found = overview(campaign, days)
+    definition = found.planned.definition
+    if definition.limits.spending_cap_cents is not None:
+        check_cap(definition.name, routes_of(definition))
     forecast = _forecast(found, past) if estimated or past is not None else None
     if as_json:
         more = {} if forecast is None else {"estimate": forecast.to_json()}

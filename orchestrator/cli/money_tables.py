@@ -36,6 +36,11 @@ def show_forecast(found: Forecast) -> None:
     """Print the estimate of a plan."""
     rows = (*found.rows, found.total)
     priced = any(row.low_cents is not None for row in rows)
+    notes = [] if priced else ["No route has prices, so that no money can be told."]
+    if priced and found.unpriced:
+        notes.append(
+            f"Without prices, so that the money of all is not known: {', '.join(found.unpriced)}."
+        )
     print_table(
         "Estimate, from least to most",
         [
@@ -59,7 +64,7 @@ def show_forecast(found: Forecast) -> None:
             )
             for row in rows
         ),
-        [] if priced else ["No route has prices, so that no money can be told."],
+        notes,
     )
 
 

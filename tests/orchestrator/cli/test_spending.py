@@ -203,3 +203,27 @@ def test_a_cap_that_cannot_hold_is_refused_before_a_launch(capsys: Capture, tmp_
     assert answer.code == 2
     assert "have no prices: writer" in answer.err
     assert not (tmp_path / "store").exists()
+    planned = ceo_arena(capsys, "plan", file)
+    assert (planned.code, planned.out) == (2, "")
+    assert "have no prices: writer" in planned.err
+
+
+def test_an_estimate_names_the_routes_without_prices_and_gives_no_sum(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    file = campaign_file(tmp_path, PRICES)
+    found = ceo_arena(capsys, "plan", file, "--estimate", "--json").data["estimate"]
+    assert found["unpriced"] == []
+    assert found["all"]["high_cents"] == found["candidates"][0]["high_cents"] > 0
+    # The same once more without prices.
+    priced = file.read_text(encoding="utf-8")
+    seat = priced.index("[[candidates]]")
+    other = "\n".join(line for line in priced[seat:].splitlines() if not line.startswith("prices"))
+    other = other.replace('"writer"', '"trader"').replace("seat = 1", "seat = 2")
+    file.write_text(f"{priced}\n{other}\n", encoding="utf-8")
+    found = ceo_arena(capsys, "plan", file, "--estimate", "--json").data["estimate"]
+    assert found["unpriced"] == ["trader"]
+    assert (found["all"]["low_cents"], found["all"]["high_cents"]) == (None, None)
+    assert found["candidates"][0]["high_cents"] > 0
+    shown = ceo_arena(capsys, "plan", file, "--estimate").out
+    assert "money of all is not known: trader" in " ".join(shown.split())
