@@ -59,7 +59,7 @@ def test_an_event_follows_the_last_one(run: RunStore, sessions: SessionStore, or
     lease = samples.start(run)
     for earlier in range(2):
         sessions.append(lease, KEY, earlier, "kind", f"earlier {earlier}".encode(), None)
-    with pytest.raises(IntegrityError, match=f"event {ordinal} was to follow"):
+    with pytest.raises(IntegrityError, match=f"number {ordinal} was to come"):
         append(sessions, lease, KEY, ordinal)
     assert len(sessions.events(KEY)) == 2
 
