@@ -84,6 +84,9 @@ def test_a_cap_pauses_the_run_and_a_higher_one_lets_it_go_on(
         assert played.window(11, 1).counts.faults == 0, "nothing has failed"
         told = ceo_arena(capsys, "status", "--store", store, "--runs").out
         assert "spending cap" in told
+        last = ceo_arena(capsys, "watch", "--store", store).err.splitlines()[-1]
+        assert f"ceo-arena spending faulty --store {store} --cap DOLLARS; then" in last
+        assert "ceo-arena resume faulty" in last
         higher = ("--cap", "50", "--candidate", "diarist", "--store", store)
         assert ceo_arena(capsys, "spending", *higher).code == 0
         assert played.resume(11) is RunState.COMPLETED

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.audit import audit_store
 from orchestrator.lifecycle import RunState
+from orchestrator.progress import ProgressReader
 from orchestrator.session.services import settle_left_over
 from orchestrator.store import (
     WHOLE_CAMPAIGN,
@@ -20,6 +21,7 @@ from orchestrator.store import (
     open_store,
 )
 from orchestrator.store.copying import backup
+from orchestrator.waiting import why_seat
 from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.session.rehearsal import NAME, Rehearsal, at, campaign, rehearsal, run_id
 from tests.orchestrator.store import raw
@@ -217,6 +219,19 @@ def test_a_disk_that_takes_no_intent_costs_nothing(priced: Rehearsal) -> None:
     raw.execute(priced.store.location, "DROP TRIGGER full", RUN)
     assert priced.resume(11) is RunState.COMPLETED
     assert problems(priced.store.location) == []
+
+
+def test_why_tells_of_a_company_that_waits_for_money(priced: Rehearsal) -> None:
+    run, controls = priced.store.run(RUN), priced.store.controls
+    sessions = SessionReader(run)
+    priced.lose_host(11, lambda: len(sessions.request_costs(FIRST)) > 0)
+    run.acquire("a test", 600)
+    controls.set_cap(NAME, WHOLE_CAMPAIGN, 10_000, "")
+    controls.set_aside(NAME, "diarist", Asking("another", 0, 1, 0, 1, 1), 60_000_000, {})
+    controls.set_aside(NAME, "diarist", Asking(RUN.run_id, *FIRST, 2, 9), 60_000_000, {})
+    answer = why_seat(ProgressReader(priced.store, NAME).read(), RUN.run_id, 1)
+    assert (answer.state, answer.waits_for) == ("open", "money")
+    assert "set aside under the spending cap" in answer.reason
 
 
 def test_a_lost_host_has_spent_what_it_asked_for(priced: Rehearsal) -> None:
