@@ -91,7 +91,10 @@ def new_container(path: Path) -> Iterator[Target]:
         StoreError: the system refuses to write.
     """
     if path.exists() or path.is_symlink():
-        raise InputError(f"{path} exists already.", "Name another place for the bundle.")
+        raise InputError(
+            f"{path} exists already.",
+            "Name another place for the bundle, or remove this one first.",
+        )
     if not path.absolute().parent.is_dir():
         raise InputError(f"There is no directory {path.absolute().parent}.", "Make it first.")
     beginning = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

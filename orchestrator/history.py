@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.chosen import chosen_runs
+from orchestrator.lifecycle import RunState
 from orchestrator.store import AttemptStore, RunStore, Store
+
+_ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLETED})
+"""What every run becomes, and what nobody needs to look at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,11 @@ class Entry:
     cause: str = ""
     reason: str = ""
     followed_by: str = ""
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether it is a change of a run's status that happens to every run."""
+        return self.kind in _ROUTINE and not self.reason
 
     def to_json(self) -> dict[str, Any]:
         """The entry as plain JSON; `at` in ISO 8601."""

@@ -24,7 +24,6 @@ from campaigns.report.palette import looks
 from manifests.errors import ArenaError, InputError
 from orchestrator.bound import bound_scenario
 from orchestrator.history import history
-from orchestrator.lifecycle import RunState
 from orchestrator.progress import ProgressReader
 from orchestrator.store import RunKey, Store, open_store
 from orchestrator.waiting import why_campaign
@@ -47,8 +46,6 @@ _HEADERS: Final = {
 _NOT_THERE: Final = 404
 _UNAVAILABLE: Final = 503
 _LAST_ENTRIES: Final = 60
-_ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLETED})
-"""What every run becomes, and what nobody needs to look at."""
 
 
 class Watched:
@@ -107,7 +104,7 @@ class Watched:
     def history(self) -> dict[str, Any]:
         """The last failures, fresh attempts and rests, the latest first."""
         store, _ = self._open()
-        entries = [each for each in history(store, self.campaign) if each.kind not in _ROUTINE]
+        entries = [each for each in history(store, self.campaign) if not each.is_routine]
         entries = entries[-_LAST_ENTRIES:]
         return {"history": [entry.to_json() for entry in reversed(entries)]}
 

@@ -114,11 +114,18 @@ def _show(campaign: str, found: Iterable["Finding"], *, healthy: bool) -> None:
         ["check", "of", "health", "found"],
         ((each.check, each.subject, each.health.value, each.found) for each in findings),
         [
-            *(
-                f"{each.check}{f' of {each.subject}' if each.subject else ''}: {each.remedy}"
-                for each in findings
-                if each.remedy
-            ),
+            *_remedies(findings),
             "Nothing keeps it from running." if healthy else "It would not run as it is.",
         ],
     )
+
+
+def _remedies(findings: "Iterable[Finding]") -> Iterator[str]:
+    """What to do, once for all candidates of which it is the same."""
+    subjects: dict[tuple[str, str], list[str]] = {}
+    for each in findings:
+        if each.remedy:
+            subjects.setdefault((each.check, each.remedy), []).append(each.subject)
+    for (check, remedy), of in subjects.items():
+        named = ", ".join(filter(None, of))
+        yield f"{check}{f' of {named}' if named else ''}: {remedy}"

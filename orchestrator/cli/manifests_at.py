@@ -33,7 +33,17 @@ def manifest_at(place: str) -> CampaignManifest:
             return store.catalogue.manifest(name)
     if path.is_dir() or (is_archive(path) and path.is_file()):
         return Bundle.open(path).manifest
-    return frozen(plan(load_definition(place)))
+    try:
+        definition = load_definition(place)
+    except InputError as error:
+        if path.exists():
+            raise
+        raise InputError(
+            error.message,
+            f"{error.remedy} Or name a bundle, a manifest as JSON, or a store; with a campaign of "
+            f"it: STORE#{place}.",
+        ) from error
+    return frozen(plan(definition))
 
 
 def endpoint_key_at(place: str) -> bytes:

@@ -4,6 +4,7 @@ They talk to the store; whoever carries the campaign out reacts to what is there
 """
 
 from collections.abc import Callable
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -24,10 +25,13 @@ from orchestrator.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from orchestrator.history import Entry
     from orchestrator.operating import Done, Retried
     from orchestrator.store import Store
 
 app = typer.Typer()
+
+_WIDTH: Final = 100
 
 NOT_ELIGIBLE: Final = 1
 """The exit code of a retry of something that may not be retried."""
@@ -206,14 +210,20 @@ def failures(
     run: RunOption = None,
     seat: SeatOption = None,
     store: StoreOption = DEFAULT_STORE,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List also what happens to every run: queued, running.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List every failure, every fresh attempt, and every rest of a campaign's runs, as they came.
+
+    JSON has all entries.
 
     JSON: campaign, history: each with at, run, kind (failure, fresh attempt,
     paused, stopped, queued, running), world_version, seat, attempt, status,
     cause, reason, followed_by.
     """
+    from orchestrator.cli.tables import print_text
     from orchestrator.history import history
     from orchestrator.store import open_store
 
@@ -223,23 +233,28 @@ def failures(
     if as_json:
         print_json({"campaign": campaign, "history": [entry.to_json() for entry in entries]})
         return
-    _table(
-        f"History of {campaign}: {len(entries)} entries",
-        ["at (UTC)", "run", "version", "seat", "attempt", "what", "reason", "followed by"],
-        [
-            (
-                f"{entry.at:%m-%d %H:%M:%S}",
-                entry.run_id,
-                entry.version,
-                entry.seat,
-                entry.attempt,
-                entry.status or entry.kind,
-                entry.reason,
-                entry.followed_by,
-            )
-            for entry in entries
-        ],
-    )
+    shown = [entry for entry in entries if everything or not entry.is_routine]
+    left_out = len(entries) - len(shown)
+    _show_history(f"History of {campaign}: {len(shown)} entries", shown)
+    if left_out:
+        print_text(f"{left_out} routine changes of runs are left out; --all lists them.")
+
+
+def _show_history(title: str, entries: "list[Entry]") -> None:
+    """A line for each entry, and below it why and what followed, so that any width will do."""
+    from orchestrator.cli.tables import print_text
+
+    print_text(title)
+    for entry in entries:
+        place = (
+            ""
+            if entry.seat is None
+            else (f"  version {entry.version}, seat {entry.seat}, attempt {entry.attempt}")
+        )
+        what = f"{entry.kind}: {entry.status}" if entry.status else entry.kind
+        print_text(f"{entry.at:%m-%d %H:%M:%S} UTC  {entry.run_id}{place}  {what}")
+        for text in filter(None, (entry.reason, entry.followed_by)):
+            print_text(fill(text, _WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def resume_below(

@@ -7,12 +7,13 @@ where reasoning and signatures must go back as they came.
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.doctor.findings import Finding, failed, ok, skipped, warning
 from orchestrator.session.tools import tool_definitions
-from providers.access import read_access
+from providers.access import missing_variables, read_access
 from providers.contract import (
     AssistantMessage,
     Fault,
@@ -25,6 +26,7 @@ from providers.contract import (
     UserMessage,
 )
 from providers.opening import open_provider
+from providers.proxies import proxy_variable
 from providers.routes import Route
 
 TOOL: Final = "query_company"
@@ -48,13 +50,28 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 def check_variables(candidate: str, route: Route, environment: Mapping[str, str]) -> Finding:
     """Whether the variables and files that a route names hold a key and a base URL."""
+    missing = missing_variables([route], environment)
+    if missing:
+        found = f"not set: {', '.join(missing)}"
+        return failed("key", candidate, found, _what_to_set(route, missing))
     try:
         access = read_access(route, environment, _OF_THE_VENDOR)
     except ProviderFault as fault:
-        return failed("key", candidate, fault.fault.message, "Set it where the hosts are started.")
+        return failed("key", candidate, fault.fault.message, "Put that right, then try again.")
     key = "no key needed" if access.key is None else "a key is there"
     place = route.endpoint_env or ("the file" if route.endpoint else "the vendor's own")
     return ok("key", candidate, f"{key}; base URL from {place}")
+
+
+def _what_to_set(route: Route, missing: Sequence[str]) -> str:
+    """Which variables to set where the hosts are started, and to what."""
+    told = []
+    if route.endpoint_env in missing:
+        told.append(f"{route.endpoint_env} to the service's base URL (https://...)")
+    if route.key_variable in missing:
+        name = route.key_variable
+        told.append(f"{name} to the key, or {name}_FILE to the path of a file that holds it")
+    return f"Where the hosts are started, set {'; '.join(told)}."
 
 
 _OF_THE_VENDOR: Final = "https://vendor.invalid"
@@ -72,9 +89,25 @@ async def _check(candidate: str, route: Route) -> list[Finding]:
         return [variables, skipped("call", candidate, "not asked without a key")]
     provider = open_provider(route)
     try:
-        return [variables, *await _converse(candidate, route, provider)]
+        found = await _converse(candidate, route, provider)
     finally:
         await provider.close()
+    proxy = proxy_variable(read_access(route, os.environ, _OF_THE_VENDOR).base_url, os.environ)
+    return [variables, *(_with_proxy(finding, proxy) for finding in found)]
+
+
+def _with_proxy(finding: Finding, variable: str | None) -> Finding:
+    """What failed on the way to a service may have failed at a proxy; its address stays unsaid."""
+    if variable is None or finding.health != "failed" or finding.check not in _CALLS:
+        return finding
+    said = (
+        f"The request went through the proxy that {variable} names: look whether that answers, or "
+        "name the service's host in NO_PROXY."
+    )
+    return replace(finding, remedy=f"{finding.remedy} {said}")
+
+
+_CALLS: Final = ("call", "continuation")
 
 
 async def _converse(candidate: str, route: Route, provider: Provider) -> list[Finding]:

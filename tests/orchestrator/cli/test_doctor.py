@@ -124,6 +124,32 @@ def test_a_key_that_is_not_there(
     assert KEY_VARIABLE in found["key"]["found"]
 
 
+def test_all_variables_that_are_missing_are_named_with_what_they_hold(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    names = {"endpoint_env": "ONE_URL", "credentials": ["ONE_KEY"]}
+    found = checks(told(tmp_path, capsys, "--skip-calls", **names))["key"]
+    assert found["found"] == "not set: ONE_URL, ONE_KEY"
+    assert "ONE_URL to the service's base URL" in found["remedy"]
+    assert "ONE_KEY to the key, or ONE_KEY_FILE to the path" in found["remedy"]
+
+
+def test_a_proxy_that_is_not_there_is_named_by_its_variable(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = "http://127.0.0.1:9"
+    for name in ("no_proxy", "NO_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    monkeypatch.setenv("ONE_URL", "http://models.invalid/v1")
+    route = {"endpoint_env": "ONE_URL", "credentials": "no key"}
+    found = checks(told(tmp_path, capsys, **route))["call"]
+    assert "No connection" in found["found"]
+    assert "through the proxy that HTTP_PROXY names" in found["remedy"]
+    assert "NO_PROXY" in found["remedy"]
+    assert proxy not in found["remedy"]
+
+
 def test_an_endpoint_without_a_key_and_one_that_nobody_serves(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

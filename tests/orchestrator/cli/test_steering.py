@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.store import open_store
 from orchestrator.world import StopKind, StopRequest
-from tests.orchestrator.cli.commands import DRAWN, Answer, ceo_arena
+from tests.orchestrator.cli.commands import DRAWN, Answer, ceo_arena, is_plain
 from tests.orchestrator.trial import NAME, REFERENCE, Trial
 
 OTHER = "trial-s29-reference"
@@ -111,6 +111,10 @@ def test_failures_tell_every_rest(give: Command) -> None:
     told = give("failures", "--run", OTHER)
     assert "paused" in told.out
     assert "lunch" in told.out
+    assert "running" not in told.out
+    assert "2 routine changes of runs are left out; --all lists them." in told.out
+    assert is_plain(told.out)
+    assert "running" in give("failures", "--run", OTHER, "--all").out
     history = give("failures", "--json").data["history"]
     assert [entry["at"] for entry in history] == sorted(entry["at"] for entry in history)
     kinds = [(entry["kind"], entry["reason"]) for entry in history if entry["run"] == OTHER]
