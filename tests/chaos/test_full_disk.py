@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from manifests.errors import StoreError
+from orchestrator.history import history
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.ceo import StoredJournal
 from orchestrator.session.events import Answered, Asked, Interrupted, decode_event
@@ -78,9 +79,13 @@ def test_a_disk_that_fills_up_costs_no_window_and_invents_none(small_disk: Path)
         assert stopped.returncode == 3, stopped.stderr
         assert "the disk is full. Free some space" in stopped.stderr
         assert "ceo-arena resume trial" in stopped.stderr
+        assert f"The disk of the store at {trial.store} is full" in stopped.stderr, "said at once"
         assert "Traceback" not in stopped.stderr
         progress = trial.progress()
         assert 0 < progress.windows < len(progress.runs) * progress.windows_per_run
+        with open_store(trial.location) as store:
+            reasons = [entry.reason for entry in history(store, "trial")]
+        assert any("the disk is full" in reason for reason in reasons), reasons
         enlarge = ["mount", "-o", "remount,size=100m", str(small_disk)]
         subprocess.run(enlarge, check=True)
         assert trial.run("replay").returncode == 0
