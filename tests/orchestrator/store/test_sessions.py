@@ -84,6 +84,7 @@ def test_a_missing_event_is_noticed(
     raw.execute(location, "DELETE FROM session_events WHERE ordinal = 1", samples.KEY)
     with pytest.raises(IntegrityError, match="lacks events of company-1"):
         sessions.events(KEY)
+    run.close()
 
 
 def test_a_stale_owner_writes_nothing(run: RunStore, sessions: SessionStore) -> None:
