@@ -191,7 +191,10 @@ def _processors() -> int:
 def _unavailable(address: str, error: Exception) -> InputError | StoreError:
     reason = str(error).strip().partition("\n")[0]
     if address == "local":
-        return StoreError(f"Ray cannot be started on this machine: {reason}")
+        return StoreError(
+            f"Ray cannot be started on this machine: {reason}",
+            "Try again when the machine has less to do; doctor starts Ray, too, and tells more.",
+        )
     return InputError(
         f"There is no Ray cluster at {address} that this machine can join: {reason}",
         "Check the address, and RAY_AUTH_MODE if the cluster asks for a token.",
