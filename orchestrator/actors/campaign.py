@@ -94,7 +94,6 @@ class CampaignScheduler:
         self._due: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[RunEnd]] = {}
         self._troubles: list[str] = []
-        self._unrecorded: dict[str, tuple[RunState, str]] = {}
         self._left = left
         self._last_act = 0
 
@@ -155,7 +154,6 @@ class CampaignScheduler:
                 pausing = None
                 await self._requeue()
             else:
-                await self._record()
                 return CampaignEnd(tuple(self._troubles))
 
     def _look_at_acts(self, last: int) -> None:
@@ -198,7 +196,7 @@ class CampaignScheduler:
         try:
             found = await (self._hosts.play_alone if alone else self._hosts.play)(run_id)
         except TaskFailed as failure:
-            return await self._at_rest(run_id, RunState.STOPPED, str(failure))
+            return await self._stopped(run_id, str(failure))
         if isinstance(found, RunEnd):
             return found
         return await self._bereft(run_id, found, alone)
@@ -209,23 +207,15 @@ class CampaignScheduler:
         if death.started and status.status is not RunState.COMPLETED:
             standing = self._suspicion.died(run_id, status.world_version, alone)
             if standing is Standing.GUILTY:
-                return await self._at_rest(
+                return await self._stopped(
                     run_id,
-                    RunState.STOPPED,
                     f"its host died {self._suspicion.deaths(run_id)} times at world version "
                     f"{status.world_version}, the last time with no other run on it: {death.cause}",
                 )
         return RunEnd(run_id, status.status)
 
-    async def _record(self) -> None:
-        """Record why runs came to rest whose hosts could not, where the store takes it by now: what
-        is closed leaves room on a disk that was full, or somebody has made some.
-        """
-        resting = [self._at_rest(run_id, *why) for run_id, why in self._unrecorded.items()]
-        await asyncio.gather(*resting)
-
-    async def _at_rest(self, run_id: str, state: RunState, reason: str) -> RunEnd:
-        """Put a run to rest in the place of a host that could not."""
+    async def _stopped(self, run_id: str, reason: str) -> RunEnd:
+        """Stop a run in the place of a host that could not."""
         run = self._run(run_id)
         self._suspicion.acquit(run_id)
         try:
@@ -235,11 +225,11 @@ class CampaignScheduler:
             if found not in WAITING_FOR_A_SLOT:
                 await asyncio.to_thread(run.release, lease)
                 return RunEnd(run_id, found)
-            await asyncio.to_thread(put_to_rest, run, lease, state, reason)
+            await asyncio.to_thread(put_to_rest, run, lease, RunState.STOPPED, reason)
             await asyncio.to_thread(run.release, lease)
         except ArenaError as error:
-            return RunEnd(run_id, state, f"{reason} ({cause_of(error)})")
-        return RunEnd(run_id, state)
+            return RunEnd(run_id, RunState.STOPPED, f"{reason} ({cause_of(error)})")
+        return RunEnd(run_id, RunState.STOPPED)
 
     async def _some_call_ended(self) -> None:
         left = asyncio.create_task(self._left.wait())
@@ -254,8 +244,6 @@ class CampaignScheduler:
             if end.trouble:
                 self._troubles.append(f"Run {run_id}: {end.trouble}")
                 state = end.state
-                if state in WAITING_FOR_A_PERSON:
-                    self._unrecorded[run_id] = state, end.trouble
                 self._tell(run_id, state, end.trouble, None)
             else:
                 # A person may have let it go on before this was noticed.
