@@ -14,7 +14,6 @@ from orchestrator.session.allowance import NOTHING, Use
 from orchestrator.session.events import (
     Answered,
     Asked,
-    Closed,
     Event,
     Failed,
     Interrupted,
@@ -87,7 +86,6 @@ class _Sessions:
         yield from self._spending.attempt_faults(
             place, self._planned.run_id, key, candidate, events, costs
         )
-        yield from _heartbeat_faults(place, events[-1], self.sessions.beaten_milliseconds(key))
         files = self._files[key.seat]
         if opened.files_digest and opened.files_digest != files.digest:
             yield f"{place} began with other files than the receipts before it wrote"
@@ -150,16 +148,6 @@ def _request_faults(place: str, events: Sequence[Event]) -> Iterator[str]:
             if not under_way or event.ordinal != asked:
                 yield f"{place} has an answer to request {event.ordinal}, which was not under way"
             under_way = False
-
-
-def _heartbeat_faults(place: str, last: Event, beaten: int) -> Iterator[str]:
-    """A heartbeat runs ahead of an attempt that is open, and never of one that has closed."""
-    # Both are rounded to a millisecond.
-    if isinstance(last, Closed) and beaten > last.active_seconds * 1000 + 1:
-        yield (
-            f"{place} closed after {last.active_seconds:,.1f} s of active time, and its heartbeat "
-            f"has {beaten / 1000:,.1f} s"
-        )
 
 
 def _fresh_faults(
