@@ -142,10 +142,22 @@ def test_keys_step_through_windows_companies_and_runs(browser: Browser, page: Pa
         assert found.said == []
 
 
+def test_keys_that_come_faster_than_the_page_are_all_heeded(browser: Browser, page: Path) -> None:
+    with shown(browser, link(page, PLAYED, 1, 0)) as found:
+        expect(found.page.locator("#moment")).to_have_text("day 0")
+        found.page.evaluate(
+            "for (const key of ['j', 'j', 'k', 'n'])"
+            "  document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+        )
+        assert moment(found) == f"{NAME}/{PLAYED}/2/7"
+        expect(found.page.locator("#moment")).to_have_text("day 7")
+
+
 def test_filters_lead_to_windows_of_a_status_and_to_a_candidate(
     browser: Browser, page: Path
 ) -> None:
     with shown(browser, link(page, PLAYED, 1, 0)) as found:
+        expect(found.page.locator("#moment")).to_have_text("day 0")
         found.page.locator("#candidate").select_option(label="buyer")
         assert moment(found) == f"{NAME}/{PLAYED}/3/0"
         found.page.locator("#status").select_option(label="provider error")

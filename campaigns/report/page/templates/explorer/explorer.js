@@ -24,8 +24,11 @@
     if (next !== location.hash) { history.pushState(null, "", next); show(); }
   }
 
+  // Who moves on before the last move is shown starts from there all the same: from the address.
   const jump = (version, seat) => {
-    if (view) go(view.campaign, view.run, seat, Math.min(Math.max(version, 0), lastVersion(view.campaign, view.run)));
+    if (!view) return;
+    const { campaign, run } = asked();
+    go(campaign, run, seat, Math.min(Math.max(version, 0), lastVersion(campaign, run)));
   };
 
   async function show() {
@@ -64,17 +67,18 @@
     legend(at("legend"), view);
   }
 
-  // The next window of this company that the filter lets through, or null.
-  function stepped(by) {
-    const last = lastVersion(view.campaign, view.run);
-    for (let version = view.version + by; version >= 0 && version <= last; version += by)
-      if (!view.status || view.statuses.get(`${version}.${view.seat}`) === view.status) return version;
+  // The next window of a company that the filter lets through, or null.
+  function stepped(by, place = view) {
+    const last = lastVersion(place.campaign, place.run);
+    for (let version = place.version + by; version >= 0 && version <= last; version += by)
+      if (!view.status || view.statuses.get(`${version}.${place.seat}`) === view.status) return version;
     return null;
   }
 
   function step(by) {
-    const version = view && stepped(by);
-    if (version !== null && view) jump(version, view.seat);
+    if (!view) return;
+    const place = asked(), version = stepped(by, place);
+    if (version !== null) jump(version, place.seat);
   }
 
   function shownRuns(candidate, status) {
@@ -96,15 +100,15 @@
 
   function moveTo({ campaign, run }, candidate) {
     // Whoever is looked at stays in sight where it has a seat.
-    const name = candidate || view.run.lineup[view.seat - 1];
-    const seat = run.lineup.includes(name) ? run.lineup.indexOf(name) + 1 : Math.min(view.seat, run.lineup.length);
-    go(campaign, run, seat, Math.min(view.version, lastVersion(campaign, run)));
+    const from = asked(), name = candidate || from.run.lineup[from.seat - 1];
+    const seat = run.lineup.includes(name) ? run.lineup.indexOf(name) + 1 : Math.min(from.seat, run.lineup.length);
+    go(campaign, run, seat, Math.min(from.version, lastVersion(campaign, run)));
   }
 
   function turned(by) {
     if (!view) return;
-    const runs = shownRuns(at("candidate").value, at("status").value);
-    const place = runs.findIndex(({ run, campaign }) => run === view.run && campaign === view.campaign) + by;
+    const from = asked(), runs = shownRuns(at("candidate").value, at("status").value);
+    const place = runs.findIndex(({ run, campaign }) => run === from.run && campaign === from.campaign) + by;
     if (runs[place]) moveTo(runs[place], at("candidate").value);
   }
 
@@ -121,12 +125,13 @@
   }
 
   function turnCompany(by) {
-    if (view) jump(view.version, (view.seat - 1 + by + view.run.lineup.length) % view.run.lineup.length + 1);
+    const { run, seat, version } = asked();
+    jump(version, (seat - 1 + by + run.lineup.length) % run.lineup.length + 1);
   }
 
   const KEYS = {
     ArrowRight: () => step(1), n: () => step(1), ArrowLeft: () => step(-1), p: () => step(-1),
-    Home: () => view && jump(0, view.seat), End: () => view && jump(Infinity, view.seat),
+    Home: () => jump(0, asked().seat), End: () => jump(Infinity, asked().seat),
     j: () => turnCompany(1), k: () => turnCompany(-1), "]": () => turned(1), "[": () => turned(-1),
     "?": () => at("help").showModal(),
   };
@@ -151,7 +156,7 @@
       const chosen = shownRuns("", "").find(({ campaign, run }) => address(campaign, run, view.seat, view.version) === event.target.value);
       if (chosen) moveTo(chosen, "");
     });
-    at("company").addEventListener("change", (event) => jump(view.version, Number(event.target.value)));
+    at("company").addEventListener("change", (event) => jump(asked().version, Number(event.target.value)));
     at("back").addEventListener("click", () => step(-1));
     at("forth").addEventListener("click", () => step(1));
     at("keys").addEventListener("click", KEYS["?"]);
