@@ -84,7 +84,9 @@ def _play_on_hosts(store: Store) -> None:
         # Ray reads its environment when it is imported.
         from orchestrator.actors.session import session
 
-        with session(options, store.location, CAMPAIGN, HOSTS) as running:
+        place = (store.location, CAMPAIGN, HOSTS, None)
+        with session(options, *place, lasting=False, announced=None) as running:
+            running.begin()
             while running.ended(1.0) is None:
                 pass
 

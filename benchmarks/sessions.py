@@ -114,7 +114,9 @@ def load(options: GatewayOptions) -> Load:
                 # Ray reads its environment when it is imported.
                 from orchestrator.actors.session import session
 
-                with session(ray, store.location, name, HOSTS) as running:
+                place = (store.location, name, HOSTS, None)
+                with session(ray, *place, lasting=False, announced=None) as running:
+                    running.begin()
                     while running.ended(LOOK_SECONDS) is None:
                         pass
                     seen.measure()
