@@ -19,8 +19,8 @@ from orchestrator.bound import bound_plan, bound_scenario, execution_limits
 from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
-from orchestrator.progress import ProgressReader, holder_of
 from orchestrator.session.recovery import Considered, Recovery
+from orchestrator.status.progress import ProgressReader, holder_of
 from orchestrator.store import (
     AttemptKey,
     DesiredState,

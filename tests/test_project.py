@@ -79,6 +79,7 @@ BREACHES = [
     ("orchestrator/store/breach.py", "import orchestrator.session", ROOMS),
     ("orchestrator/session/breach.py", "import orchestrator.replay", ROOMS),
     ("orchestrator/bundle/breach.py", "import orchestrator.audit", ROOMS),
+    ("orchestrator/status/breach.py", "import orchestrator.replay", ROOMS),
 ]
 
 
@@ -116,6 +117,7 @@ def layout(folder: Path) -> None:
         "orchestrator/session/__init__.py": "import orchestrator.quota\n",
         "orchestrator/records/__init__.py": "import orchestrator.session\n",
         "orchestrator/replay/__init__.py": "import orchestrator.records\n",
+        "orchestrator/status/__init__.py": "import orchestrator.records\n",
         "orchestrator/audit/__init__.py": "import orchestrator.session\n",
         "orchestrator/bundle/__init__.py": "import orchestrator.replay\n",
         "orchestrator/doctor/__init__.py": "import orchestrator.store\n",

@@ -19,7 +19,6 @@ from manifests.errors import ArenaError, IntegrityError, StoreError
 from orchestrator.actors.host import RunEnd
 from orchestrator.actors.hosts import HostDeath, Hosts, TaskFailed
 from orchestrator.actors.metrics import CampaignMetrics
-from orchestrator.barriers import due_in_seconds
 from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.causes import cause_of
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
@@ -29,6 +28,7 @@ from orchestrator.scheduler import (
     runs_to_resolve,
     runs_to_start,
 )
+from orchestrator.status.barriers import due_in_seconds
 from orchestrator.store import (
     DesiredState,
     RunKey,

@@ -27,7 +27,7 @@ from orchestrator.cli.output import (
 from orchestrator.cli.steering import DayOption, resume_below
 
 if TYPE_CHECKING:
-    from orchestrator.progress import CampaignProgress
+    from orchestrator.status.progress import CampaignProgress
     from orchestrator.store import Store
 
 app = typer.Typer()
@@ -116,7 +116,7 @@ def resume(
     from orchestrator.actors.cluster import check_address
     from orchestrator.binding import check_package
     from orchestrator.cli.carrying import carry_out, check_caps_known
-    from orchestrator.progress import ProgressReader
+    from orchestrator.status.progress import ProgressReader
     from orchestrator.store import DesiredState, open_store
 
     check_address(address)
@@ -157,7 +157,7 @@ def status(
     run, group, repeat, seed, lineup, state, reason, windows, days, exits (seat to day), owner,
     window_seconds, barrier. Without a name, campaigns: a list of these.
     """
-    from orchestrator.progress import ProgressReader
+    from orchestrator.status.progress import ProgressReader
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
@@ -206,7 +206,7 @@ def watch(
     --browser the page's url.
     """
     from orchestrator.cli.watching import view
-    from orchestrator.progress import ProgressReader
+    from orchestrator.status.progress import ProgressReader
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
@@ -227,7 +227,7 @@ def watch(
 
 
 def _serve(location: str, name: str, port: int, as_json: bool) -> None:
-    from orchestrator.live import serve_live
+    from orchestrator.status.live import serve_live
 
     def told(address: str) -> None:
         if as_json:

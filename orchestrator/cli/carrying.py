@@ -25,10 +25,10 @@ from orchestrator.execution import take_execution
 from orchestrator.extension import extend
 from orchestrator.money import routes_of
 from orchestrator.owners import is_alive, own_name, shown
-from orchestrator.progress import CampaignProgress, ProgressReader
 from orchestrator.scratch import clear_scratch
 from orchestrator.session.desk import BOOKS
 from orchestrator.session.services import check_playable
+from orchestrator.status.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Lease, LeaseHeld, Store, open_store
 from providers.pricing import cents
 

@@ -25,8 +25,8 @@ from orchestrator.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from orchestrator.history import Entry
     from orchestrator.operating import Done, Retried
+    from orchestrator.status.history import Entry
     from orchestrator.store import Store
 
 app = typer.Typer()
@@ -179,9 +179,9 @@ def why(
     reason.
     """
     from manifests.errors import InputError
-    from orchestrator.progress import ProgressReader
+    from orchestrator.status.progress import ProgressReader
+    from orchestrator.status.waiting import run_of, why_campaign, why_run, why_seat
     from orchestrator.store import open_store
-    from orchestrator.waiting import run_of, why_campaign, why_run, why_seat
 
     if seat is not None and run is None:
         raise InputError("A company needs its run.", "Name it with --run.")
@@ -224,7 +224,7 @@ def failures(
     cause, reason, followed_by.
     """
     from orchestrator.cli.tables import print_text
-    from orchestrator.history import history
+    from orchestrator.status.history import history
     from orchestrator.store import open_store
 
     with open_store(store) as opened:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from orchestrator.cli.output import dollars, notices, print_json
 from orchestrator.lifecycle import RunState
-from orchestrator.progress import CampaignProgress
+from orchestrator.status.progress import CampaignProgress
 from providers.pricing import cents
 
 _BAR_WIDTH: Final = 40

@@ -21,7 +21,7 @@ from engine.streams import Streams
 from manifests.errors import StoreError
 from orchestrator.audit import audit_store
 from orchestrator.binding import scenario_of
-from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.status.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
 from tests.patience import until
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.progress import CampaignProgress, ProgressReader
+from orchestrator.status.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place, undisturbed
 from tests.chaos.nodes import Node, RayCluster, ray_cluster

@@ -14,7 +14,7 @@ from orchestrator.binding import frozen
 from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.execution import execution_differences, take_execution
 from orchestrator.extension import extend
-from orchestrator.progress import ProgressReader
+from orchestrator.status.progress import ProgressReader
 from orchestrator.store import LeaseHeld, Store, open_store
 from tests.orchestrator.trial import NAME, definition
 

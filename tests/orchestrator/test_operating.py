@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from manifests.errors import InputError
-from orchestrator.barriers import due_in_seconds
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.operating import Operator, Which
 from orchestrator.owners import own_name
-from orchestrator.progress import ProgressReader
 from orchestrator.session.events import (
     Asked,
     Event,
@@ -30,6 +28,9 @@ from orchestrator.session.events import Closed as AttemptClosed
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.reading import WindowReader
 from orchestrator.session.recovery import Recovery
+from orchestrator.status.barriers import due_in_seconds
+from orchestrator.status.progress import ProgressReader
+from orchestrator.status.waiting import why_campaign, why_run, why_seat
 from orchestrator.store import (
     AttemptKey,
     AttemptStore,
@@ -39,7 +40,6 @@ from orchestrator.store import (
     SessionStore,
     Target,
 )
-from orchestrator.waiting import why_campaign, why_run, why_seat
 from orchestrator.world import StopKind, StopRequest
 from providers.contract import Fault
 from tests.orchestrator.session.attempts import STANDARD

@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from orchestrator.barriers import SeatAtWork
 from orchestrator.cli import watching
 from orchestrator.cli.output import notices
 from orchestrator.cli.watching import (
@@ -25,7 +24,8 @@ from orchestrator.cli.watching import (
     summary,
 )
 from orchestrator.lifecycle import CompanyWindowStatus
-from orchestrator.progress import CampaignProgress, ProgressReader, RunProgress
+from orchestrator.status.barriers import SeatAtWork
+from orchestrator.status.progress import CampaignProgress, ProgressReader, RunProgress
 from tests.orchestrator.trial import NAME, Trial
 
 

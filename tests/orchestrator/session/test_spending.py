@@ -8,8 +8,9 @@ import pytest
 
 from orchestrator.audit import audit_store
 from orchestrator.lifecycle import RunState
-from orchestrator.progress import ProgressReader
 from orchestrator.session.services import settle_left_over
+from orchestrator.status.progress import ProgressReader
+from orchestrator.status.waiting import why_seat
 from orchestrator.store import (
     WHOLE_CAMPAIGN,
     Asking,
@@ -21,7 +22,6 @@ from orchestrator.store import (
     open_store,
 )
 from orchestrator.store.copying import backup
-from orchestrator.waiting import why_seat
 from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.session.rehearsal import NAME, Rehearsal, at, campaign, rehearsal, run_id
 from tests.orchestrator.store import raw

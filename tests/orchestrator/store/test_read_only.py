@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.progress import ProgressReader
+from orchestrator.status.progress import ProgressReader
 from orchestrator.store import DesiredState, open_store
 from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.trial import NAME, Trial

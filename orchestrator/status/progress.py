@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from campaigns.plan import PlannedRun
 from engine.scenario import Scenario
-from orchestrator.barriers import SeatAtWork, barrier, early
 from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import has_ended, is_alive, shown
-from orchestrator.projection import Remaining, seconds_left
+from orchestrator.status.barriers import SeatAtWork, barrier, early
+from orchestrator.status.projection import Remaining, seconds_left
 from orchestrator.store import (
     DesiredState,
     Hold,

@@ -23,10 +23,10 @@ from campaigns.report.page import render
 from campaigns.report.palette import looks
 from manifests.errors import ArenaError, InputError
 from orchestrator.bound import bound_scenario
-from orchestrator.history import history
-from orchestrator.progress import ProgressReader
+from orchestrator.status.history import history
+from orchestrator.status.progress import ProgressReader
+from orchestrator.status.waiting import why_campaign
 from orchestrator.store import RunKey, Store, open_store
-from orchestrator.waiting import why_campaign
 
 HOST: Final = "127.0.0.1"
 _HOSTS: Final = (HOST, "localhost")

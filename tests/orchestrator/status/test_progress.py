@@ -11,9 +11,9 @@ from engine.streams import Streams
 from orchestrator.bound import bound_scenario
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name, shown
-from orchestrator.progress import INTERRUPTED, CampaignProgress, ProgressReader
+from orchestrator.status.progress import INTERRUPTED, CampaignProgress, ProgressReader
+from orchestrator.status.waiting import why_campaign
 from orchestrator.store import DesiredState, RunStore, Store, Target
-from orchestrator.waiting import why_campaign
 from orchestrator.world import StopKind, StopRequest, put_to_rest
 from tests.orchestrator.trial import DAYS, NAME, WINDOWS, Trial
 from tests.patience import until

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 from campaigns.consistency import SEARCH_WINNER
 from engine.decision import company_name
 from manifests.errors import InputError
-from orchestrator.barriers import SeatAtWork
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
-from orchestrator.progress import INTERRUPTED, CampaignProgress, RunProgress
+from orchestrator.status.barriers import SeatAtWork
+from orchestrator.status.progress import INTERRUPTED, CampaignProgress, RunProgress
 from orchestrator.store import DesiredState, RoutePause
 
 WaitsFor = Literal[

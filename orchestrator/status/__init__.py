@@ -1,0 +1,1 @@
+"""How a campaign stands and what it waits for, read from its store alone."""
