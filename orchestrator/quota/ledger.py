@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
@@ -78,7 +78,6 @@ class LimitLedger:
         self._path = path
         self._now = now
         self._lock = Lock()
-        self._connection: sqlite3.Connection | None = None
 
     def admit(self, pool: Pool, tokens: int) -> Admission:
         """A place for a request that may take so many tokens, if the limits have one now.
@@ -116,10 +115,12 @@ class LimitLedger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, explained(self._path):
-            if self._connection is None:
-                self._connection = _opened(self._path)
-            connection = self._connection
+        # Opened for each transaction: that is nothing beside a request to a model, and so nobody
+        # has to close the ledger.
+        with self._lock, explained(self._path), closing(_connect(self._path)) as connection:
+            # What a loss of power takes away was older than a minute when the machine is up again.
+            connection.execute("PRAGMA synchronous=OFF")
+            connection.executescript(_SCHEMA)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -137,15 +138,9 @@ def ledger_path() -> Path:
     return (Path(named).expanduser() if named else state / "ceo-arena") / _LEDGER_FILE
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    # What a loss of power takes away was older than a minute when the machine is up again.
-    connection.execute("PRAGMA synchronous=OFF")
-    connection.executescript(_SCHEMA)
-    return connection
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def _forget(connection: sqlite3.Connection, now: float) -> None:

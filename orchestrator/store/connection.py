@@ -6,16 +6,17 @@ that a reader can never become a writer.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import tenacity
-from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, insert
+from sqlalchemy import BigInteger, Connection, Dialect, Engine, Table, event, insert
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql.functions import GenericFunction
 
 from manifests.errors import RESTORE, IntegrityError
@@ -143,6 +144,28 @@ class Database(ABC):
     @abstractmethod
     def _begin(self, connection: Connection, writing: bool) -> None:
         """Say BEGIN in the database's words."""
+
+
+class _Driver(Protocol):
+    def close(self) -> None: ...
+
+
+_D = TypeVar("_D", bound=_Driver)
+
+
+def prepare_each(engine: Engine, prepare: Callable[[_D], None]) -> None:
+    """Prepare every connection that an engine opens. One for which that fails is closed, because
+    the engine forgets it without doing so.
+    """
+
+    def prepared(connection: _D, _entry: ConnectionPoolEntry) -> None:
+        try:
+            prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    event.listen(engine, "connect", prepared)
 
 
 repeated: Final = tenacity.retry(

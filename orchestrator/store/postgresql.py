@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
-from sqlalchemy.pool import ConnectionPoolEntry
 
 from manifests.errors import InputError, StoreError
-from orchestrator.store.connection import Database
+from orchestrator.store.connection import Database, prepare_each
 from orchestrator.store.errors import BUSY_SECONDS, TransactionLost
 
 CONNECTIONS: Final = 4
@@ -155,7 +154,7 @@ def postgresql_engine(url: URL) -> Engine:
         # Replies and decisions have no place in the text of an error.
         hide_parameters=True,
     )
-    event.listen(engine, "connect", _configure)
+    prepare_each(engine, _configure)
     return engine
 
 
@@ -169,7 +168,7 @@ def _parsed(location: str) -> URL:
         ) from None
 
 
-def _configure(connection: "psycopg.Connection[Any]", _entry: ConnectionPoolEntry) -> None:
+def _configure(connection: "psycopg.Connection[Any]") -> None:
     for statement in _SESSION:
         connection.execute(statement.encode())
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, Literal
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.pool import QueuePool
 
 from manifests.errors import StoreError
-from orchestrator.store.connection import CommitPoint, Database
+from orchestrator.store.connection import CommitPoint, Database, prepare_each
 from orchestrator.store.errors import BUSY_SECONDS, explained, is_read_only
 
 _NEW: Final = "mode=rwc"
@@ -82,7 +82,7 @@ def sqlite_database(path: Path, *, new: bool = False, place: Path | None = None)
         # Replies and decisions have no place in the text of an error.
         hide_parameters=True,
     )
-    event.listen(engine, "connect", partial(_configure, path, "delete" if new else "wal"))
+    prepare_each(engine, partial(_configure, path, "delete" if new else "wal"))
     return SqliteDatabase(engine, place or path)
 
 
@@ -111,10 +111,7 @@ def _connect(path: Path, way: str) -> sqlite3.Connection:
 
 
 def _configure(
-    path: Path,
-    journal: Literal["delete", "wal"],
-    connection: sqlite3.Connection,
-    _entry: ConnectionPoolEntry,
+    path: Path, journal: Literal["delete", "wal"], connection: sqlite3.Connection
 ) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     # On macOS only these make the disk itself write; elsewhere they do nothing.

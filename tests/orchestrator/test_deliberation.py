@@ -1,6 +1,7 @@
 """Policies that think too long, and what becomes of those behind them."""
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +28,9 @@ def stop() -> None:
 
 
 def policy_threads() -> set[threading.Thread]:
+    # From Python 3.12 on, `asyncio.run` leaves its result, here with an exception whose traceback
+    # has a deliberation, to the garbage collector.
+    gc.collect()
     return {thread for thread in threading.enumerate() if thread.name == "policies"}
 
 

@@ -191,6 +191,7 @@ def test_a_store_that_is_damaged(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "catalogue.db") as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("INSERT INTO campaign_leases VALUES ('nobody', NULL, 0, 0)")
+    connection.close()
     (found,) = check_store(str(tmp_path / "store"))
     assert (found.check, found.health) == ("store", "failed")
     assert "audit" in found.remedy

@@ -26,7 +26,8 @@ def test_a_backup_goes_where_the_command_is_given(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert ceo_arena(capsys, "backup", "tuesday", "--store", store).code == 0
-    assert open_store(str(tmp_path / "tuesday")).run(samples.KEY).status().status == "running"
+    with open_store(str(tmp_path / "tuesday")) as copied:
+        assert copied.run(samples.KEY).status().status == "running"
 
 
 def test_a_backup_is_a_store(capsys: Capture, store: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import multiprocessing
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -146,5 +147,5 @@ def test_a_pool_is_where_a_route_goes_and_holds_no_secret(tmp_path: Path) -> Non
     ledger = LimitLedger(tmp_path / "limits.db")
     assert found[0] is not None
     ledger.admit(found[0], 1)
-    with sqlite3.connect(tmp_path / "limits.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "limits.db")) as connection:
         assert "BASE_URL" not in "\n".join(connection.iterdump())
