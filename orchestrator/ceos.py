@@ -25,12 +25,14 @@ class Window(NamedTuple):
     ``receipts`` are what the company's actions of the window before came to. ``state`` is for the
     tools of a session, which show of it what is the company's own or public. ``stopping`` says
     whether the run is to rest: a CEO that takes its time then closes the window as `open`.
+    ``hastened`` says whether a person wants the fresh attempt of a number to begin at once.
     """
 
     observation: Observation
     state: WorldState
     receipts: Sequence[ActionReceipt]
     stopping: Callable[[], bool]
+    hastened: Callable[[int], bool]
 
 
 class Closed(NamedTuple):

@@ -7,7 +7,7 @@ says so.
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.session.recovery import Considered, Recovery
+from orchestrator.status.barriers import due_in_seconds
 from orchestrator.status.progress import ProgressReader, holder_of
 from orchestrator.store import (
     AttemptKey,
@@ -31,7 +32,7 @@ from orchestrator.store import (
     Store,
     Target,
 )
-from orchestrator.supervisor import FreshAttempt
+from orchestrator.supervisor import FAILED, FreshAttempt
 from orchestrator.tenure import queue_again, tenure_of_run
 
 _ACTS: Final = {
@@ -79,8 +80,9 @@ class Which:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What a retry finds, or did: `eligible` says whether a fresh attempt may follow or follows,
-    `reason` why, `attempt` its index, or that of one which was granted before and has not begun.
+    """What a retry finds, or did: `eligible` says whether a fresh attempt may follow or follows, or
+    one that waits need wait no longer; `reason` why, `attempt` its index, or that of one which was
+    granted before and has not begun.
     """
 
     target: Target
@@ -89,6 +91,11 @@ class Retried:
     eligible: bool
     attempt: int | None
     reason: str
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its present attempt has failed; else it is at work, waits, or has closed."""
+        return self.status in FAILED
 
     def to_json(self) -> dict[str, Any]:
         """The row as plain JSON."""
@@ -185,7 +192,10 @@ class Operator:
         if queued and not lifted:
             self._store.holds.record(target, "resume", reason)
         if not queued and not lifted:
-            return Done(target, "resume", changed=False, said=f"{_subject(target)} was not held.")
+            said = f"{_subject(target)} was not held."
+            if due_in_seconds(run, run.status().world_version, holds.hastened_in(run.key.run_id)):
+                said = f"{said} Its fresh attempt waits for its time: retry begins it at once."
+            return Done(target, "resume", changed=False, said=said)
         return Done(
             target, "resume", changed=True, said=f"{_subject(target)} goes on. {self._by()}"
         )
@@ -194,7 +204,7 @@ class Operator:
         """Give failed company-windows a fresh attempt, or say which may have one.
 
         A person who asks answers for what had to be put right. Runs all of whose failed windows
-        have one go back to the queue.
+        have one go back to the queue. A fresh attempt that waits for its time begins at once.
 
         Raises:
             InputError: there is no such run, seat or candidate.
@@ -224,27 +234,39 @@ class Operator:
         self, run: RunStore, lineup: tuple[str, ...], which: Which, reason: str, *, dry_run: bool
     ) -> list[Retried]:
         recovery = Recovery(run, bound_plan(self._manifest).definition.recovery)
-        wanted = [
-            (place, recovery.consider(*place, by_person=True))
-            for place in _windows_of(run, which.version)
-            if which.seat in (None, place[1]) and which.candidate in (None, lineup[place[1] - 1])
-        ]
-        found = [
-            _row(Target(*run.key, *place), lineup[place[1] - 1], considered)
-            for place, considered in wanted
-            if which.status in (None, considered.standing.status)
-        ]
+        hastened = self._store.holds.of(self._campaign).hastened_in(run.key.run_id)
+        found, early = [], []
+        for version, seat in _windows_of(run, which.version):
+            candidate = lineup[seat - 1]
+            if which.seat not in (None, seat) or which.candidate not in (None, candidate):
+                continue
+            considered = recovery.consider(version, seat, by_person=True)
+            if which.status not in (None, considered.standing.status):
+                continue
+            is_early = _waits(considered) and considered.key not in hastened
+            target = Target(*run.key, version, seat)
+            found.append(_row(target, candidate, considered, is_early=is_early))
+            early += [considered.key] if is_early else []
+        if not dry_run:
+            self._hasten(run.key, early, reason)
         player = holder_of(run.status().lease)
         if player is not None:
             return _while_played(found, player)
-        eligible = [row for row in found if row.eligible]
-        if dry_run or not eligible:
+        failed = [row for row in found if row.eligible and row.has_failed]
+        if dry_run or not failed:
             return found
         try:
-            self._grant(run, recovery, eligible, reason)
+            self._grant(run, recovery, failed, reason)
         except LeaseHeld as held:
             return _while_played(found, shown(held.owner))
         return found
+
+    def _hasten(self, run: RunKey, attempts: Sequence[AttemptKey], reason: str) -> None:
+        """Let fresh attempts that wait begin at once, whoever plays the run."""
+        for attempt in attempts:
+            self._store.holds.hasten(run, attempt, reason)
+        if attempts:
+            self._store.controls.resolve(self._campaign)
 
     def _grant(self, run: RunStore, recovery: Recovery, rows: list[Retried], reason: str) -> None:
         lease = asyncio.run(tenure_of_run(run, self._lease_seconds).take_unless_kept())
@@ -324,18 +346,31 @@ def _may_go_on(run: RunStore, recovery: Recovery) -> bool:
     )
 
 
-def _row(target: Target, candidate: str, found: Considered) -> Retried:
-    verdict = found.verdict
-    fresh = isinstance(verdict, FreshAttempt)
-    failure = found.standing.failure
-    reason = verdict.reason if failure is None or not fresh else failure.reason
-    granted = found.key.attempt if found.key.attempt and not found.bodies else None
+def _waits(found: Considered) -> bool:
+    """Whether a fresh attempt has still to wait for its time."""
+    fresh = found.fresh
+    if fresh is None or found.bodies or found.standing.settled:
+        return False
+    return fresh.due_in_seconds > 0
+
+
+def _row(target: Target, candidate: str, found: Considered, *, is_early: bool) -> Retried:
+    verdict, failure = found.verdict, found.standing.failure
+    attempt = found.key.attempt if found.key.attempt and not found.bodies else None
+    reason = verdict.reason
+    if isinstance(verdict, FreshAttempt):
+        assert failure is not None, "a fresh attempt follows a failure"
+        attempt, reason = verdict.number, failure.reason
+    elif is_early:
+        assert found.fresh is not None, "a fresh attempt waits"
+        due = f"{found.fresh.due_at:%Y-%m-%d %H:%M:%S} UTC"
+        reason = f"its fresh attempt {attempt} need not wait until {due}"
     return Retried(
         target,
         candidate,
         found.standing.status,
-        eligible=fresh,
-        attempt=verdict.number if isinstance(verdict, FreshAttempt) else granted,
+        eligible=isinstance(verdict, FreshAttempt) or is_early,
+        attempt=attempt,
         reason=reason,
     )
 
@@ -344,7 +379,9 @@ def _while_played(rows: list[Retried], player: str) -> list[Retried]:
     """The rows of a run that somebody plays: it stops by itself when all have closed."""
     reason = f"its run is being played by {player}: its peers still decide"
     return [
-        replace(row, eligible=False, attempt=None, reason=reason) if row.eligible else row
+        replace(row, eligible=False, attempt=None, reason=reason)
+        if row.eligible and row.has_failed
+        else row
         for row in rows
     ]
 

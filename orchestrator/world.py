@@ -27,6 +27,8 @@ from orchestrator.ceos import Ceo, Window
 from orchestrator.lifecycle import SETTLED, CompanyWindowStatus, RunState
 from orchestrator.outcomes import Totals, company_outcomes
 from orchestrator.store import (
+    AttemptKey,
+    CampaignHolds,
     Checkpoint,
     CompanyWindow,
     DesiredState,
@@ -68,22 +70,26 @@ class StopRequest:
     """A wish that a world stop at its next boundary, made at any time from its event loop.
 
     It is asked of the whole campaign, or follows from a hold on the run, which can be lifted again.
-    Holds on single company-windows keep these from going on, and with them the barrier.
+    Holds on single company-windows keep these from going on, and with them the barrier. That a
+    fresh attempt is hastened is heard here, too.
     """
 
     def __init__(self) -> None:
         self._asked: tuple[StopKind, str] | None = None
         self._hold: Hold | None = None
         self._windows: Mapping[tuple[int, int], Hold] = {}
+        self._hastened: frozenset[AttemptKey] = frozenset()
 
     def ask(self, kind: StopKind, reason: str) -> None:
         """Ask to stop; a pause or a stop is not taken back by leaving."""
         if self._asked is None or kind is not StopKind.LEAVE:
             self._asked = kind, reason
 
-    def heed(self, run: Hold | None, windows: Mapping[tuple[int, int], Hold]) -> None:
-        """Take notice of the holds on the run and, by world version and seat, on its windows."""
-        self._hold, self._windows = run, windows
+    def heed(self, found: CampaignHolds, run_id: str) -> None:
+        """Take notice of what is held of the run and of its windows, and of what is hastened."""
+        self._hold = found.runs.get(run_id)
+        self._windows = found.windows_of(run_id)
+        self._hastened = found.hastened_in(run_id)
 
     @property
     def kind(self) -> StopKind | None:
@@ -100,6 +106,10 @@ class StopRequest:
     def of_window(self, version: int, seat: int) -> Hold | None:
         """The hold on a company-window."""
         return self._windows.get((version, seat))
+
+    def is_hastened(self, attempt: AttemptKey) -> bool:
+        """Whether a fresh attempt is to begin before its time."""
+        return attempt in self._hastened
 
     def _wish(self) -> tuple[StopKind, str] | None:
         leaving = self._asked is None or self._asked[0] is StopKind.LEAVE
@@ -284,6 +294,7 @@ class World:
                 self._stop.kind is not None
                 or self._stop.of_window(boundary.version, seat) is not None
             ),
+            lambda attempt: self._stop.is_hastened(AttemptKey(boundary.version, seat, attempt)),
         )
 
     async def _decide(self, seat: int, window: Window) -> CompanyWindow | None:

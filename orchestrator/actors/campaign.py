@@ -129,7 +129,7 @@ class CampaignScheduler:
         for run in self._catalogue.planned(self._campaign)[1]:
             run_id = run.planned.run_id
             self._views[run_id] = RunView(run.planned, statuses[run_id].status)
-            await self._note_due(run_id, statuses[run_id])
+            await self._note_due(statuses[run_id])
         if requeue:
             await self._requeue()
         await self._hosts.start()
@@ -157,7 +157,9 @@ class CampaignScheduler:
                 return CampaignEnd(tuple(self._troubles))
 
     def _look_at_acts(self, last: int) -> None:
-        """After a person did something: what is held, and how the runs stand that nobody plays."""
+        """After a person did something: what is held or hastened, and how the runs stand that
+        nobody plays.
+        """
         if last == self._last_act:
             return
         self._last_act = last
@@ -168,6 +170,8 @@ class CampaignScheduler:
             state = view.state if run_id in self._calls else status.status
             held = holds.keep(run_id, status.world_version)
             self._views[run_id] = replace(view, state=state, held=held)
+            if run_id in self._due and self._seconds_early(status) <= 0:
+                del self._due[run_id]
 
     async def _abandon(self) -> None:
         """Let all runs stop at their next boundary, if they can still be told."""
@@ -175,13 +179,17 @@ class CampaignScheduler:
         if self._calls:
             await asyncio.wait(self._calls.values(), timeout=_ABANDON_SECONDS)
 
-    async def _note_due(self, run_id: str, status: RunStatus) -> None:
+    async def _note_due(self, status: RunStatus) -> None:
         """Until when a run waits in the queue because its fresh attempts do."""
         if status.status is RunState.QUEUED:
-            run = self._run(run_id)
-            left = await asyncio.to_thread(due_in_seconds, run, status.world_version)
+            left = await asyncio.to_thread(self._seconds_early, status)
             if left > 0:
-                self._due[run_id] = time.monotonic() + left
+                self._due[status.key.run_id] = time.monotonic() + left
+
+    def _seconds_early(self, status: RunStatus) -> float:
+        """How many seconds a run's fresh attempts have still to wait."""
+        hastened = self._store.holds.of(self._campaign).hastened_in(status.key.run_id)
+        return due_in_seconds(self._store.run(status.key), status.world_version, hastened)
 
     def _start(self) -> None:
         now = time.monotonic()
@@ -249,7 +257,7 @@ class CampaignScheduler:
                 # A person may have let it go on before this was noticed.
                 status = self._run(run_id).status()
                 state = status.status
-                await self._note_due(run_id, status)
+                await self._note_due(status)
                 if state in WAITING_FOR_A_PERSON and not self._wished(run_id):
                     self._tell(run_id, state, status.reason, status.day)
             self._views[run_id] = replace(self._views[run_id], state=state)

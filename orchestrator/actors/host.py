@@ -84,7 +84,7 @@ class Host:
             with suppress(StoreError):
                 holds = await asyncio.to_thread(self._store.holds.of, self._campaign)
                 for run_id, request in self._stops.items():
-                    request.heed(holds.runs.get(run_id), holds.windows_of(run_id))
+                    request.heed(holds, run_id)
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _play_as_owner(self, run: RunStore, stop: StopRequest) -> RunEnd:

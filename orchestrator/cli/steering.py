@@ -115,7 +115,8 @@ def retry(
 
     A window may have three at most, whatever it failed by. Who retries
     answers for what had to be put right, such as a key. Runs go back to the
-    queue when none of their windows waits for a person any more.
+    queue when none of their windows waits for a person any more. A fresh
+    attempt that was granted and waits for its time begins at once.
 
     Ends with 1 when a run is named and no window of it gets one, or has got
     one that is still to begin.

@@ -174,8 +174,8 @@ class ModelCeo:
         """Hold the session of one window until it closes; what the model sealed, if it did.
 
         An attempt that failed by time or protocol is followed by the fresh ones that the supervisor
-        grants, each after its wait, which is not active time. After a provider error the window
-        stays as it is until the run goes on.
+        grants, each after its wait, which is not active time and which a person can end. After a
+        provider error the window stays as it is until the run goes on.
 
         Raises LeaseLost and StoreError; the journal then says where the next owner goes on.
         """
@@ -199,10 +199,17 @@ class ModelCeo:
 
     async def _is_due(self, window: Window) -> bool:
         """Wait until a fresh attempt may begin; False when the run is to rest before."""
-        left = await asyncio.to_thread(
-            self._recovery.due_in_seconds, window.state.version, self._seat.seat
+        attempt, left = await asyncio.to_thread(
+            self._recovery.waiting, window.state.version, self._seat.seat
         )
-        return left <= 0 or await waited_out(left, window.stopping, SystemClock())
+
+        def is_over() -> bool:
+            return window.stopping() or window.hastened(attempt)
+
+        if left <= 0:
+            return True
+        await waited_out(left, is_over, SystemClock())
+        return not window.stopping()
 
     async def _attempt(
         self, window: Window, preceding: Sequence[CompanyDay]

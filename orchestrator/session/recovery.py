@@ -59,11 +59,13 @@ class FilesUnproven(Exception):
 class Considered:
     """A company-window as its journal has it, with what the supervisor says.
 
-    `key` is its present attempt, `bodies` the events of that. `files` are those at the start of the
-    window, where they were needed and could be proven.
+    `key` is its present attempt, `fresh` the grant of that if it is a fresh one, `bodies` its
+    events. `files` are those at the start of the window, where they were needed and could be
+    proven.
     """
 
     key: AttemptKey
+    fresh: StoredAttempt | None
     bodies: Sequence[bytes]
     state: SessionState
     standing: Standing
@@ -85,12 +87,14 @@ class Recovery:
         fresh = self._attempts.present(version, seat)
         return AttemptKey(version, seat, 0) if fresh is None else fresh.key, fresh
 
-    def due_in_seconds(self, version: int, seat: int) -> float:
-        """How long a fresh attempt has still to wait before it begins; 0 where none does."""
-        _, fresh = self.present(version, seat)
-        if fresh is None or self._sessions.events(fresh.key):
-            return 0.0
-        return fresh.due_in_seconds
+    def waiting(self, version: int, seat: int) -> tuple[int, float]:
+        """The number of the present attempt at a company-window, and how many seconds it has still
+        to wait before it begins; 0 where it does not wait.
+        """
+        key, fresh = self.present(version, seat)
+        if fresh is None or self._sessions.events(key):
+            return key.attempt, 0.0
+        return key.attempt, fresh.due_in_seconds
 
     def carried(self, fresh: StoredAttempt | None) -> Use:
         """What an attempt begins with of its allowance used."""
@@ -101,7 +105,7 @@ class Recovery:
 
         `by_person` says that a person asks for a fresh attempt.
         """
-        key, _ = self.present(version, seat)
+        key, fresh = self.present(version, seat)
         bodies = self._sessions.events(key)
         state = fold(PrivateFiles(), map(decode_event, bodies))
         failure = failure_of(state)
@@ -125,7 +129,7 @@ class Recovery:
             unproven=unproven,
         )
         verdict = supervise(standing, self._policy, by_person=by_person)
-        return Considered(key, bodies, state, standing, verdict, files)
+        return Considered(key, fresh, bodies, state, standing, verdict, files)
 
     def carry_out(
         self, lease: Lease, version: int, seat: int, granted_by: str = SUPERVISOR

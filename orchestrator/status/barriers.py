@@ -4,7 +4,7 @@ Any process may read it at any time, whoever plays the run. Companies without a 
 and never hold a barrier.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,7 +12,14 @@ from typing import Any, Final
 from campaigns.plan import PlannedRun
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.events import Closed, Halted, WaitBegan, decode_event
-from orchestrator.store import AttemptStore, Latest, RunStore, SessionReader, StoredAttempt
+from orchestrator.store import (
+    AttemptKey,
+    AttemptStore,
+    Latest,
+    RunStore,
+    SessionReader,
+    StoredAttempt,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +30,7 @@ class SeatAtWork:
     at, or why it ended; `until` is the end of a back-off, or of the wait before a fresh attempt.
     `open_seconds` counts from the opening of the present attempt, `seconds` from the last thing
     that happened in it. `is_short` says that its request waits for money that is set aside for
-    others.
+    others, `is_early` that its fresh attempt waits for its time, which a person can shorten.
     """
 
     seat: int
@@ -35,6 +42,7 @@ class SeatAtWork:
     open_seconds: float
     seconds: float
     is_short: bool = False
+    is_early: bool = False
 
     @property
     def holds(self) -> bool:
@@ -53,14 +61,19 @@ class SeatAtWork:
             "open_seconds": round(self.open_seconds, 1),
             "seconds": round(self.seconds, 1),
             "is_short": self.is_short,
+            "is_early": self.is_early,
         }
 
 
 def barrier(
-    run: RunStore, planned: PlannedRun, version: int, short: Collection[int] = ()
+    run: RunStore,
+    planned: PlannedRun,
+    version: int,
+    short: Collection[int],
+    hastened: Set[AttemptKey],
 ) -> tuple[SeatAtWork, ...]:
     """The companies with a model at a world version, by seat; those that have not begun are not
-    there. The seats that are `short` wait for money.
+    there. The seats that are `short` wait for money; attempts that are `hastened` do not wait.
     """
     found: dict[int, SeatAtWork] = {}
     for latest in SessionReader(run).latest(version):
@@ -69,25 +82,30 @@ def barrier(
         if seat in short and found[seat].holds:
             found[seat] = replace(found[seat], doing=_SHORT, is_short=True)
     for fresh in AttemptStore(run).not_begun(version):
-        found[fresh.key.seat] = _scheduled(found[fresh.key.seat], fresh)
+        left = _left(fresh, hastened)
+        found[fresh.key.seat] = _scheduled(found[fresh.key.seat], fresh, is_early=left > 0)
     return tuple(found[seat] for seat in sorted(found))
 
 
-def early(run: RunStore, planned: PlannedRun, version: int) -> tuple[SeatAtWork, ...]:
+def early(
+    run: RunStore, planned: PlannedRun, version: int, hastened: Set[AttemptKey]
+) -> tuple[SeatAtWork, ...]:
     """The companies of a run in the queue whose fresh attempts wait for their time, by seat."""
-    not_begun = AttemptStore(run).not_begun(version)
-    waiting = {fresh.key.seat for fresh in not_begun if fresh.due_in_seconds > 0}
-    if not waiting:
+    if due_in_seconds(run, version, hastened) <= 0:
         return ()
-    return tuple(seat for seat in barrier(run, planned, version) if seat.seat in waiting)
+    return tuple(seat for seat in barrier(run, planned, version, (), hastened) if seat.is_early)
 
 
-def due_in_seconds(run: RunStore, version: int) -> float:
+def due_in_seconds(run: RunStore, version: int, hastened: Set[AttemptKey]) -> float:
     """How long a run that rests at a world version has to wait before the first of its fresh
-    attempts begins; 0 where there is none.
+    attempts begins; 0 where there is none, or one that is `hastened`.
     """
-    waiting = [fresh.due_in_seconds for fresh in AttemptStore(run).not_begun(version)]
-    return min(waiting, default=0.0)
+    not_begun = AttemptStore(run).not_begun(version)
+    return min((_left(fresh, hastened) for fresh in not_begun), default=0.0)
+
+
+def _left(fresh: StoredAttempt, hastened: Set[AttemptKey]) -> float:
+    return 0.0 if fresh.key in hastened else fresh.due_in_seconds
 
 
 def _at_work(latest: Latest, candidate: str) -> SeatAtWork:
@@ -113,8 +131,8 @@ def _at_work(latest: Latest, candidate: str) -> SeatAtWork:
     )
 
 
-def _scheduled(before: SeatAtWork, fresh: StoredAttempt) -> SeatAtWork:
-    attempt, until = fresh.key.attempt, fresh.due_at if fresh.due_in_seconds > 0 else None
+def _scheduled(before: SeatAtWork, fresh: StoredAttempt, *, is_early: bool) -> SeatAtWork:
+    attempt, until = fresh.key.attempt, fresh.due_at if is_early else None
     when = "" if until is None else f" until {until:%Y-%m-%d %H:%M:%S} UTC"
     return SeatAtWork(
         seat=before.seat,
@@ -125,6 +143,7 @@ def _scheduled(before: SeatAtWork, fresh: StoredAttempt) -> SeatAtWork:
         until=until,
         open_seconds=before.seconds,
         seconds=before.seconds,
+        is_early=is_early,
     )
 
 

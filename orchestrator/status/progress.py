@@ -16,6 +16,7 @@ from orchestrator.owners import has_ended, is_alive, shown
 from orchestrator.status.barriers import SeatAtWork, barrier, early
 from orchestrator.status.projection import Remaining, seconds_left
 from orchestrator.store import (
+    CampaignHolds,
     DesiredState,
     Hold,
     LeaseState,
@@ -219,18 +220,13 @@ class ProgressReader:
             spent=sum(each.known for each in spent) if spent else None,
             obstacle=obstacle,
             runs=tuple(
-                self._run(
-                    run,
-                    holds.runs.get(run.run_id),
-                    short.get(run.run_id, set()),
-                    renewable=not obstacle,
-                )
+                self._run(run, holds, short.get(run.run_id, set()), renewable=not obstacle)
                 for run in planned
             ),
         )
 
     def _run(
-        self, planned: PlannedRun, hold: Hold | None, short: set[int], *, renewable: bool
+        self, planned: PlannedRun, holds: CampaignHolds, short: set[int], *, renewable: bool
     ) -> RunProgress:
         if planned.run_id in self._completed:
             return self._completed[planned.run_id]
@@ -238,11 +234,13 @@ class ProgressReader:
         status = run.status()
         owner = holder_of(status.lease, renewable=renewable)
         at_work: tuple[SeatAtWork, ...] = ()
+        hastened = holds.hastened_in(planned.run_id)
         if status.status is RunState.QUEUED:
-            at_work = early(run, planned, status.world_version)
+            at_work = early(run, planned, status.world_version, hastened)
         elif status.status is RunState.RUNNING and owner is not None:
-            at_work = barrier(run, planned, status.world_version, short)
+            at_work = barrier(run, planned, status.world_version, short, hastened)
         took = tuple(run.window_seconds(_LAST_WINDOWS))
+        hold = holds.runs.get(planned.run_id)
         progress = _run_progress(planned, status, hold, owner, took, at_work)
         if status.status is RunState.COMPLETED:
             self._completed[planned.run_id] = progress

@@ -95,7 +95,7 @@ def why_seat(progress: CampaignProgress, run_id: str, seat: int) -> Answer:
         waits_for, reason = _of_run(progress, run)
         return Answer(subject, run.state, waits_for, reason)
     if found.holds:
-        return Answer(subject, found.status.value, _held_by(found), found.doing)
+        return Answer(subject, found.status.value, _held_by(found), _doing(found))
     others = [company_name(other.seat) for other in run.stragglers]
     if not others:
         return Answer(subject, found.status.value, "settlement", "every company has closed")
@@ -165,9 +165,13 @@ def _held_by(seat: SeatAtWork) -> WaitsFor:
 
 
 def _told(seat: SeatAtWork) -> str:
-    return (
-        f"{company_name(seat.seat)} ({seat.candidate}), {round(seat.open_seconds)} s: {seat.doing}"
-    )
+    name = f"{company_name(seat.seat)} ({seat.candidate})"
+    return f"{name}, {round(seat.open_seconds)} s: {_doing(seat)}"
+
+
+def _doing(seat: SeatAtWork) -> str:
+    shortened = "; `ceo-arena retry` begins it at once" if seat.is_early else ""
+    return f"{seat.doing}{shortened}"
 
 
 def _because(what: str, reason: str) -> str:

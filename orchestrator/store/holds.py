@@ -1,7 +1,8 @@
-"""What people want to rest below the level of a campaign, and the record of what they did.
+"""What people want to rest or to hurry below the level of a campaign, and the record of what they
+did.
 
 A hold is on a run or on a company-window. It stays until somebody lifts it, however often the run
-is taken and left meanwhile.
+is taken and left meanwhile. A fresh attempt that is hastened begins before its time.
 """
 
 from collections.abc import Mapping
@@ -11,10 +12,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select
 
 from manifests.errors import InputError
+from orchestrator.store.attempt_keys import AttemptKey
 from orchestrator.store.codec import read_member
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow, repeated
-from orchestrator.store.records import DesiredState, Target
-from orchestrator.store.schema import acts, run_holds, runs, window_holds
+from orchestrator.store.records import DesiredState, RunKey, Target
+from orchestrator.store.schema import acts, hastened_attempts, run_holds, runs, window_holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,12 @@ class Hold:
 @dataclass(frozen=True, slots=True)
 class CampaignHolds:
     """All holds of a campaign: of runs by run id, of company-windows by run id, world version and
-    seat.
+    seat; and the fresh attempts that are hastened, by run id.
     """
 
     runs: Mapping[str, Hold]
     windows: Mapping[tuple[str, int, int], Hold]
+    hastened: Mapping[str, frozenset[AttemptKey]]
 
     def keep(self, run_id: str, version: int) -> bool:
         """Whether a run that stands at a world version cannot go on for a hold."""
@@ -48,9 +51,13 @@ class CampaignHolds:
             if of_run == run_id
         }
 
+    def hastened_in(self, run_id: str) -> frozenset[AttemptKey]:
+        """The fresh attempts of one run that are to begin before their time."""
+        return self.hastened.get(run_id, frozenset())
+
 
 class Holds:
-    """The holds of one store. Every method is one transaction."""
+    """The holds of one store, and what is hastened in it. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,7 +78,17 @@ class Holds:
                 .where(runs.c.campaign == campaign)
             )
             found_windows = {(row.run_id, row.version, row.seat): _hold(row) for row in of_windows}
-        return CampaignHolds(found_runs, found_windows)
+            of_attempts = connection.execute(
+                select(runs.c.run_id, hastened_attempts)
+                .join(hastened_attempts, hastened_attempts.c.run == runs.c.run)
+                .where(runs.c.campaign == campaign)
+            )
+            hastened: dict[str, set[AttemptKey]] = {}
+            for row in of_attempts:
+                key = AttemptKey(row.version, row.seat, row.attempt)
+                hastened.setdefault(row.run_id, set()).add(key)
+        by_run = {run_id: frozenset(keys) for run_id, keys in hastened.items()}
+        return CampaignHolds(found_runs, found_windows, by_run)
 
     @repeated
     def set(self, target: Target, desired: DesiredState, reason: str) -> bool:
@@ -106,6 +123,25 @@ class Holds:
         return True
 
     @repeated
+    def hasten(self, run: RunKey, attempt: AttemptKey, reason: str) -> bool:
+        """Let a fresh attempt begin before its time; whether anything changed. A change is recorded
+        as a retry of its company-window.
+
+        Raises:
+            InputError: there is no such run.
+        """
+        with self._database.write(CommitPoint.SET_HOLD) as connection:
+            window = Target(*run, attempt.version, attempt.seat)
+            place = {"run": _number(connection, window)} | attempt._asdict()
+            table = hastened_attempts.c
+            there = select(table.at).where(*(table[name] == part for name, part in place.items()))
+            if connection.scalar(there) is not None:
+                return False
+            connection.execute(insert(hastened_attempts).values(**place, at=DatabaseNow()))
+            record_act(connection, window, "retry", reason)
+        return True
+
+    @repeated
     def record(self, target: Target, act: str, reason: str) -> None:
         """Add something that a person did to the record."""
         with self._database.write(CommitPoint.SET_HOLD) as connection:
@@ -129,20 +165,25 @@ def _place(
     connection: Connection, target: Target
 ) -> tuple[Table, dict[str, int], list[ColumnElement[bool]]]:
     """The table that holds the target, and its key there."""
-    run = connection.scalar(
-        select(runs.c.run)
-        .where(runs.c.campaign == target.campaign, runs.c.run_id == target.run_id)
-        # Of several people who hold one thing at once, each waits for the one before.
-        .with_for_update()
-    )
-    if run is None:
-        raise InputError(f"There is no {target}.", "`ceo-arena status --runs` lists the runs.")
-    key: dict[str, int] = {"run": run}
+    key = {"run": _number(connection, target)}
     table = run_holds
     if target.version is not None and target.seat is not None:
         table = window_holds
         key |= {"version": target.version, "seat": target.seat}
     return table, key, [table.c[name] == value for name, value in key.items()]
+
+
+def _number(connection: Connection, target: Target) -> int:
+    """The number of the target's run. Raises InputError when there is none."""
+    run: int | None = connection.scalar(
+        select(runs.c.run)
+        .where(runs.c.campaign == target.campaign, runs.c.run_id == target.run_id)
+        # Of several people who act on one thing at once, each waits for the one before.
+        .with_for_update()
+    )
+    if run is None:
+        raise InputError(f"There is no {target}.", "`ceo-arena status --runs` lists the runs.")
+    return run
 
 
 def _hold(row: Any) -> Hold:

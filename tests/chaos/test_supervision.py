@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from orchestrator.operating import Operator, Which
 from orchestrator.store import AttemptKey, AttemptStore, RunKey, SessionStore, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place
 from tests.chaos.models import DAYS, REHEARSAL, undisturbed_models
@@ -66,9 +67,10 @@ def test_a_run_drains_stops_and_is_brought_to_the_same_end(tmp_path: Path) -> No
         assert [run.state for run in trial.progress().runs] == ["stopped"]
 
         rows = {row["seat"]: row for row in asked(trial, "retry", "--dry-run")["windows"]}
-        assert [rows[seat]["eligible"] for seat in (1, 2, 3)] == [False, False, True]
+        assert [rows[seat]["attempt"] for seat in (1, 2, 3)] == [None, 1, 1]
+        assert [rows[seat]["eligible"] for seat in (1, 3)] == [False, True]
         assert rows[1]["reason"] == "it is sealed"
-        assert rows[2]["reason"] == "its fresh attempt 1 has not begun"
+        assert rows[2]["reason"].startswith("its fresh attempt 1")
         assert "401" in rows[3]["reason"]
 
         one = ("retry", "--run", RUN, "--seat", "3", "--reason", "a new key")
@@ -109,6 +111,41 @@ def test_a_run_waits_in_the_queue_for_its_fresh_attempt_and_needs_nobody(tmp_pat
         # The last of each kind: by the clock of the database, and never sooner.
         waited = history["running"] - history["queued"]
         assert waited.total_seconds() > 8
+
+
+def test_a_person_shortens_the_wait_for_a_fresh_attempt(tmp_path: Path) -> None:
+    """The third waits 300 seconds, and the ones before it as long as nobody hastens them either."""
+    faults = tmp_path / "faults.toml"
+    often = FAULTS.rpartition("[[faults]]")[0].replace("times = 3", "times = 9")
+    faults.write_text(often, encoding="utf-8")
+    with place(tmp_path, ONE_RUN, DAYS) as trial:
+        worlds, _, _ = undisturbed_models(trial.file, tmp_path / "undisturbed")
+        launched = trial.launch("--hosts", "1", "--faults", str(faults))
+        until(trial.campaign_exists)
+        with open_store(str(trial.store)) as store:
+            operator = Operator(store, CAMPAIGN)
+
+            def third_waits() -> bool:
+                rows = operator.retry(Which(seat=2), "", dry_run=True)
+                waiting = [row.attempt for row in rows if row.eligible]
+                if waiting in ([1], [2]):
+                    operator.retry(Which(seat=2), "up again", dry_run=False)
+                return waiting == [3]
+
+            until(third_waits)
+            (told,) = asked(trial, "why", "--run", RUN)["answers"]
+            assert (told["state"], told["waits_for"]) == ("queued", "back-off")
+            assert "`ceo-arena retry` begins it at once" in told["reason"]
+            retried = asked(trial, "retry", "--run", RUN, "--reason", "up again")["windows"]
+            assert [row["seat"] for row in retried if row["eligible"]] == [2]
+            ended = finished(launched)
+            assert ended.returncode == 0, ended.stderr
+            run = store.run(RunKey(CAMPAIGN, RUN))
+            *_, third = AttemptStore(run).fresh()
+            assert (third.key.attempt, third.granted_by) == (3, "supervisor")
+            *_, began = (each.at for each in run.transitions() if each.status == "running")
+            assert began < third.due_at
+        assert trial.evidence() == worlds
 
 
 def check_history(trial: Place) -> None:

@@ -23,7 +23,9 @@ from tests.orchestrator.trial import definition, no_model
 def window() -> Window:
     scenario = default_scenario()
     state = initial_state(scenario, Streams(11), 2)
-    return Window(Boundary(scenario, state, []).observe(2), state, (), lambda: False)
+    return Window(
+        Boundary(scenario, state, []).observe(2), state, (), lambda: False, lambda _: False
+    )
 
 
 def test_a_lineup_is_seated_by_seat_under_the_identities_of_the_manifest() -> None:

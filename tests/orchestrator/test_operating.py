@@ -66,8 +66,7 @@ def operator(trial: Trial) -> Operator:
 
 def holds(trial: Trial, stop: StopRequest) -> None:
     """What a host does with what people hold."""
-    found = trial.store.holds.of(NAME)
-    stop.heed(found.runs.get(REFERENCE), found.windows_of(REFERENCE))
+    stop.heed(trial.store.holds.of(NAME), REFERENCE)
 
 
 class Watched:
@@ -280,15 +279,22 @@ def test_a_held_window_is_listed_as_paused_and_with_the_time_it_took(trial: Tria
     assert sealed.to_json()["wall_seconds"] >= 0
 
 
-def test_a_run_in_the_queue_waits_for_the_time_of_its_fresh_attempt(trial: Trial) -> None:
-    run, lease = begun(trial)
+def waiting_run(trial: Trial, *, is_played: bool) -> tuple[RunStore, Lease]:
+    """A run in which the supervisor has granted a fresh attempt that waits for its time."""
+    run, lease = begun(trial, own_name())
     asked = Asked(0.1, 1, DIGEST, 1_000)
     halt = Halted(1.0, "400 three times", "bad_request", needs_person=False)
     append(run, lease, 1, OPENED, AttemptClosed(9.0, W.SEALED, "sealed"))
     append(run, lease, 2, OPENED, asked, Failed(1.0, 1, FAULT), halt)
     Recovery(run, "fresh-allowance").carry_out(lease, 0, 2)
-    run.pass_through(lease, [(RunState.STOPPED, "company-2"), (RunState.QUEUED, "company-2")])
-    run.release(lease)
+    if not is_played:
+        run.pass_through(lease, [(RunState.STOPPED, "company-2"), (RunState.QUEUED, "company-2")])
+        run.release(lease)
+    return run, lease
+
+
+def test_a_run_in_the_queue_waits_for_the_time_of_its_fresh_attempt(trial: Trial) -> None:
+    run, _ = waiting_run(trial, is_played=False)
     carried_out = trial.store.catalogue.acquire_campaign(NAME, own_name(), 600)
     progress = ProgressReader(trial.store, NAME).read()
     (waiting,) = progress.runs[0].barrier
@@ -296,12 +302,40 @@ def test_a_run_in_the_queue_waits_for_the_time_of_its_fresh_attempt(trial: Trial
     found = why_run(progress, progress.runs[0])
     assert (found.state, found.waits_for) == ("queued", "back-off")
     assert re.search(r"company-2 .* until .* UTC for its fresh attempt 1, after", found.reason)
-    assert 0 < due_in_seconds(run, 0) <= 10
-    rows = operator(trial).retry(Which(seat=2), "", dry_run=True)
-    assert [(row.eligible, row.attempt, row.reason) for row in rows] == [
-        (False, 1, "its fresh attempt 1 has not begun")
-    ]
+    assert "`ceo-arena retry` begins it at once" in found.reason
+    assert 0 < due_in_seconds(run, 0, frozenset()) <= 10
+    resumed = operator(trial).resume(RUN, "now")
+    assert (resumed.changed, "retry begins it at once" in resumed.said) == (False, True)
     trial.store.catalogue.release(carried_out)
+
+
+@pytest.mark.parametrize("is_played", [False, True])
+def test_a_person_need_not_wait_for_a_fresh_attempt_that_was_granted(
+    trial: Trial, *, is_played: bool
+) -> None:
+    run, lease = waiting_run(trial, is_played=is_played)
+    attempt, stop = AttemptKey(0, 2, 1), StopRequest()
+
+    def retried(*, dry_run: bool) -> tuple[bool, int | None, str]:
+        (row,) = operator(trial).retry(Which(seat=2), "it is up again", dry_run=dry_run)
+        return row.eligible, row.attempt, row.reason
+
+    for dry_run in (True, False):
+        eligible, number, reason = retried(dry_run=dry_run)
+        assert (eligible, number) == (True, 1)
+        assert re.fullmatch(r"its fresh attempt 1 need not wait until .* UTC", reason)
+        holds(trial, stop)
+        assert stop.is_hastened(attempt) is not dry_run
+    for dry_run in (True, False):
+        assert retried(dry_run=dry_run) == (False, 1, "its fresh attempt 1 has not begun")
+    hastened = trial.store.holds.of(NAME).hastened_in(REFERENCE)
+    assert due_in_seconds(run, 0, hastened) == 0
+    progress = ProgressReader(trial.store, NAME).read()
+    assert [seat.seat for seat in progress.runs[0].barrier if seat.is_early] == []
+    assert [fresh.key for fresh in AttemptStore(run).fresh()] == [attempt], "none is used up"
+    acts = [(act.act, act.target, act.reason) for act in trial.store.catalogue.acts(NAME)]
+    assert acts[1:] == [("retry", str(Target(NAME, REFERENCE, 0, 2)), "it is up again")]
+    assert run.status().lease.epoch == lease.epoch, "the run is not taken for it"
 
 
 def test_what_is_being_played_is_not_retried(trial: Trial) -> None:

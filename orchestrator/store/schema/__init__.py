@@ -23,6 +23,7 @@ from orchestrator.store.schema.catalogue import (
     campaigns,
     endpoint_keys,
     executions,
+    hastened_attempts,
     made_runs,
     past_plans,
     route_pauses,
@@ -83,6 +84,7 @@ __all__ = [
     "executions",
     "failures",
     "fresh_attempts",
+    "hastened_attempts",
     "late_replies",
     "made_runs",
     "metadata",
@@ -107,7 +109,7 @@ __all__ = [
     "window_holds",
 ]
 
-REVISION: Final = "0010"
+REVISION: Final = "0011"
 """The Alembic revision of this schema: the newest file in `migrations/versions`."""
 
 # Alembic's own table, declared here so that a fresh database is stamped in the transaction that
@@ -119,7 +121,10 @@ version_table: Final = Table(
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 
-_OF_A_RUN_BUT_NOT_ITS_OWN: Final = (runs, run_holds, window_holds, begun_under, made_runs)
+_OF_A_RUN_BUT_NOT_ITS_OWN: Final = (
+    *(runs, run_holds, window_holds, hastened_attempts),
+    *(begun_under, made_runs),
+)
 
 CATALOGUE_TABLES: Final = tuple(
     table

@@ -160,3 +160,14 @@ window_holds: Final = Table(
     text("reason"),
     integer("changed_at"),
 )
+
+# The fresh attempts that are to begin at once, because a person does not want to wait for them.
+hastened_attempts: Final = Table(
+    "hastened_attempts",
+    metadata,
+    of_run(),
+    key("version"),
+    key("seat"),
+    key("attempt"),
+    integer("at"),
+)

@@ -73,17 +73,27 @@ class Office:
             Recovery(self.run, self.policy),
         )
 
-    def window(self, stopping: Callable[[], bool] = lambda: False) -> Window:
+    def window(
+        self,
+        stopping: Callable[[], bool] = lambda: False,
+        hastened: Callable[[int], bool] = lambda _: False,
+    ) -> Window:
         found = self.run.latest()
         assert found is not None
         view = Boundary(default_scenario(), found.state, found.elapsed)
-        return Window(view.observe(SEAT), found.state, found.receipts.get(SEAT, ()), stopping)
+        receipts = found.receipts.get(SEAT, ())
+        return Window(view.observe(SEAT), found.state, receipts, stopping, hastened)
 
-    def decide(self, *outcomes: Outcome, stopping: Callable[[], bool] = lambda: False) -> Closed:
+    def decide(
+        self,
+        *outcomes: Outcome,
+        stopping: Callable[[], bool] = lambda: False,
+        hastened: Callable[[int], bool] = lambda _: False,
+    ) -> Closed:
         self.model.asked.clear()
         self.model.outcomes = outcomes
         self.model.__post_init__()
-        return asyncio.run(self.ceo.decide(self.window(stopping)))
+        return asyncio.run(self.ceo.decide(self.window(stopping, hastened)))
 
     def briefing(self) -> str:
         first = self.model.asked[0].messages[0]

@@ -105,6 +105,16 @@ def test_each_attempt_waits_for_its_time_which_is_not_active_time(office: Office
         assert opened(office, FIRST._replace(attempt=number)).active_seconds == 0.0
 
 
+def test_an_attempt_that_a_person_hastens_begins_at_once_and_no_other_does(office: Office) -> None:
+    closed = office.decide(
+        *UNREADABLE_TO_THE_END * 2, reply(SEAL), hastened=lambda number: number == 2
+    )
+    assert closed.status is W.SEALED
+    slept = office.model.clock.slept
+    assert 10 <= sum(slept) < 40, "the first of them has waited, the second has not"
+    assert opened(office, FIRST._replace(attempt=2)).active_seconds == 0.0
+
+
 def test_a_run_that_is_to_rest_does_not_wait_for_an_attempt(office: Office) -> None:
     resting = iter([False] * 30)
     closed = office.decide(

@@ -74,11 +74,26 @@ def test_a_hold_is_set_changed_lifted_and_recorded(store: Store, campaign: str) 
     assert store.catalogue.campaign(campaign).last_act == store.catalogue.acts(campaign)[-1].number
 
 
+def test_a_fresh_attempt_is_hastened_once_and_recorded(store: Store, campaign: str) -> None:
+    holds, second = store.holds, KEY._replace(attempt=2)
+    assert holds.of(campaign).hastened_in(samples.KEY.run_id) == frozenset()
+    assert holds.hasten(samples.KEY, second, "it is up again")
+    assert not holds.hasten(samples.KEY, second, "now")
+    found = holds.of(campaign)
+    assert found.hastened == {samples.KEY.run_id: {second}}
+    assert not found.keep(samples.KEY.run_id, KEY.version)
+    (_, act) = store.catalogue.acts(campaign)
+    window = Target(campaign, samples.KEY.run_id, KEY.version, KEY.seat)
+    assert (act.act, act.target, act.reason) == ("retry", str(window), "it is up again")
+
+
 def test_a_run_that_is_not_there_cannot_be_held(store: Store, campaign: str) -> None:
     with pytest.raises(InputError):
         store.holds.set(Target(campaign, "none"), DesiredState.PAUSED, "")
     with pytest.raises(InputError):
         store.holds.lift(Target(campaign, "none"), "")
+    with pytest.raises(InputError):
+        store.holds.hasten(RunKey(campaign, "none"), KEY, "")
 
 
 def test_of_many_who_hold_a_thing_at_once_one_changes_it(
