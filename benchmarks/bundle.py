@@ -3,16 +3,15 @@
 Each step runs in a process of its own, on a directory. Prints one JSON object: the seconds that an
 export, a verification and a replay take (the replay in one process for each processor), the size of
 the bundle in ``mib``, and the largest memory of any of these processes for 3 runs and for 27, which
-must be about the same: runs are written and read one at a time.
+must be about the same: runs are written and read one at a time. With ``--days`` the worlds are
+shorter.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,36 +19,26 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-# A file beside this one bears the name of a package: this folder must not be searched first.
-sys.path = [
-    folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
-]
-
-from campaigns.definition import load_definition
-from campaigns.plan import plan
+from benchmarks.playing import chosen_form, create, play
+from campaigns.definition import CampaignDefinition
 from manifests.bundle import Bundle, faults
 from manifests.keys import generate, public_path, read_private, read_public
-from manifests.model import ModelCandidate
-from orchestrator.binding import frozen
-from orchestrator.bound import bound_scenario
 from orchestrator.bundle.export import export
 from orchestrator.bundle.replay import replay_bundle
-from orchestrator.ceos import Ceo, seated
-from orchestrator.owners import own_name
 from orchestrator.store import RunKey, open_store
-from orchestrator.world import StopRequest, World
 
 CAMPAIGN = "rehearsal"
-LEASE_SECONDS = 600.0
 MIB = 1024 * 1024
 
 
 def main() -> None:
+    definition = chosen_form(CAMPAIGN, __doc__)
+    one_lineup = definition.model_copy(update={"lineups": ("reference",)})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(folder / "key.pem", None)
-        small = _measured(folder, "small", ("reference",))
-        whole = _measured(folder, "whole", None)
+        small = _measured(folder, "small", one_lineup)
+        whole = _measured(folder, "whole", definition)
     print(
         json.dumps(
             {
@@ -65,10 +54,10 @@ def main() -> None:
 
 
 def _measured(
-    folder: Path, name: str, lineups: tuple[str, ...] | None
+    folder: Path, name: str, definition: CampaignDefinition
 ) -> dict[str, tuple[float, float]]:
-    """Seconds and MiB of memory by step for the campaign, or for some of its lineups."""
-    _play_all(folder / f"{name}-store", lineups)
+    """Seconds and MiB of memory by step."""
+    _play_all(folder / f"{name}-store", definition)
     found = {
         step.__name__.lstrip("_"): _alone(step, folder, name)
         for step in (_export, _verify, _replay)
@@ -112,31 +101,18 @@ def _replay(folder: Path, name: str) -> None:
     assert not report.differences
 
 
-def _play_all(place: Path, lineups: tuple[str, ...] | None) -> None:
-    definition = load_definition(CAMPAIGN)
-    if lineups is not None:
-        definition = definition.model_copy(update={"lineups": lineups})
-    planned = plan(definition)
+def _play_all(place: Path, definition: CampaignDefinition) -> None:
     with open_store(str(place), create=True) as store:
-        store.catalogue.create_campaign(frozen(planned), planned.runs)
+        create(store, definition)
+        keys = [row.key for row in store.catalogue.runs(CAMPAIGN)]
     with ProcessPoolExecutor(os.cpu_count() or 1, get_context("spawn")) as pool:
-        for done in [pool.submit(_play, place, run.run_id) for run in planned.runs]:
+        for done in [pool.submit(_play, place, key) for key in keys]:
             done.result()
 
 
-def _play(place: Path, run_id: str) -> None:
+def _play(place: Path, key: RunKey) -> None:
     with open_store(str(place)) as store:
-        manifest, key = store.catalogue.manifest(CAMPAIGN), RunKey(CAMPAIGN, run_id)
-        run, planned = store.run(key), store.catalogue.run(key).planned
-        lease = run.acquire(own_name(), LEASE_SECONDS)
-        ceos = seated(manifest, planned.lineup, _no_model)
-        world = World(run, lease, planned, bound_scenario(manifest), ceos, StopRequest())
-        asyncio.run(world.play())
-        run.release(lease)
-
-
-def _no_model(candidate: ModelCandidate, _seat: int) -> Ceo:
-    raise AssertionError(f"the rehearsal seats no model, but {candidate.id} is one")
+        play(store, key)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ Both play the same worlds and commit them in the same way, into a store of their
 left out: each is timed by the clock of its store, from the first world's beginning to the last
 world's end. Prints one JSON object: ``speedup`` is worlds per second on the hosts over worlds per
 second in the loop; ``peak_mib`` is the largest memory of this process and all that it started,
-Ray included, while the campaign ran (proportional set size).
+Ray included, while the campaign ran (proportional set size). With ``--days`` the
+worlds are shorter.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,63 +19,36 @@ from threading import Event, Thread
 
 import psutil
 
-# A file beside this one bears the name of a package: this folder must not be searched first.
-sys.path = [
-    folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
-]
-
-from campaigns.definition import load_definition
-from campaigns.plan import plan
-from manifests.model import ModelCandidate
+from benchmarks.playing import chosen_form, create, play
+from campaigns.definition import CampaignDefinition
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import frozen
-from orchestrator.bound import bound_scenario
-from orchestrator.ceos import Ceo, seated
-from orchestrator.owners import own_name
 from orchestrator.store import Store, open_store
-from orchestrator.world import StopRequest, World
 
 CAMPAIGN = "rehearsal"
 HOSTS = 2
-LEASE_SECONDS = 600.0
 # To measure the memory of all Ray's processes takes 40 ms of processor time, which the hosts lack.
 SAMPLE_SECONDS = 2.0
 
 
 def main() -> None:
+    definition = chosen_form(CAMPAIGN, __doc__)
     with tempfile.TemporaryDirectory() as folder:
-        with _store(Path(folder) / "loop") as store:
-            asyncio.run(_play_in_a_loop(store))
+        with _store(Path(folder) / "loop", definition) as store:
+            for row in store.catalogue.runs(CAMPAIGN):
+                play(store, row.key)
             alone = _seconds(store)
-        with _store(Path(folder) / "hosts") as store, _peak_memory() as peak:
+        with _store(Path(folder) / "hosts", definition) as store, _peak_memory() as peak:
             _play_on_hosts(store)
             together = _seconds(store)
     print(json.dumps({"speedup": round(alone / together, 3), "peak_mib": round(peak[0])}))
 
 
 @contextmanager
-def _store(folder: Path) -> Iterator[Store]:
+def _store(folder: Path, definition: CampaignDefinition) -> Iterator[Store]:
     """A new store with the campaign in it."""
-    planned = plan(load_definition(CAMPAIGN))
     with open_store(str(folder), create=True) as store:
-        store.catalogue.create_campaign(frozen(planned), planned.runs)
+        create(store, definition)
         yield store
-
-
-async def _play_in_a_loop(store: Store) -> None:
-    manifest = store.catalogue.manifest(CAMPAIGN)
-    scenario = bound_scenario(manifest)
-    for row in store.catalogue.runs(CAMPAIGN):
-        run = store.run(row.key)
-        lease = run.acquire(own_name(), LEASE_SECONDS)
-        ceos = seated(manifest, row.planned.lineup, _no_model)
-        await World(run, lease, row.planned, scenario, ceos, StopRequest()).play()
-        run.release(lease)
-        run.close()
-
-
-def _no_model(candidate: ModelCandidate, _seat: int) -> Ceo:
-    raise AssertionError(f"the rehearsal seats no model, but {candidate.id} is one")
 
 
 def _play_on_hosts(store: Store) -> None:

@@ -2,9 +2,10 @@
 soon a browser has the pages open.
 
 Plays the library's campaign of eight models into a store of its own, and a third of it (one seed,
-nine runs) into another. Policies decide in the place of the models, and every company-window of a
-model gets a journal as a model leaves it: a briefing, queries of its books with their results,
-staged changes, a note, 37 events in all. Takes some minutes.
+nine runs) into another; with ``--days`` all of them are shorter. Policies decide in the place of
+the models, and every company-window of a model gets a journal as a model leaves it: a briefing,
+queries of its books with their results, staged changes, a note, 37 events in all. Takes some
+minutes.
 
 Prints one JSON object. ``analyze_s`` and ``report_s`` are the seconds of the commands, start
 included (``.._cpu_s`` those of the processor), ``mib`` is the size of the page, ``open_ms`` the
@@ -19,7 +20,6 @@ that of the third: up to one means that the cost is at most linear in runs.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -33,20 +33,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-# A file beside this one bears the name of a package: this folder must not be searched first.
-sys.path = [
-    folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
-]
-
 from sqlalchemy import insert
 
-from campaigns.definition import load_definition
-from campaigns.plan import plan
+from benchmarks.playing import LEASE_SECONDS, chosen_form, create, play
+from campaigns.definition import CampaignDefinition, load_definition
 from engine.policies.base import make_policy
 from manifests.model import ModelCandidate
-from orchestrator.binding import frozen
-from orchestrator.bound import bound_scenario
-from orchestrator.ceos import PolicyCeo, seated
+from orchestrator.ceos import PolicyCeo
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.owners import own_name
 from orchestrator.session.allowance import Allowance
@@ -62,15 +55,13 @@ from orchestrator.session.events import (
     kind_of,
 )
 from orchestrator.session.files import FileChange
-from orchestrator.store import AttemptKey, CommitPoint, Lease, RunStore, open_store
+from orchestrator.store import AttemptKey, CommitPoint, RunStore, open_store
 from orchestrator.store.blobs import Blob
 from orchestrator.store.schema import blobs, session_events
-from orchestrator.world import StopRequest, World
 from providers.contract import Reply, ToolCall, Usage
 
 CAMPAIGN, POLICIES = "rehearsal-llm", "rehearsal"
 RUNS, RUNS_OF_A_THIRD = 27, 9
-LEASE_SECONDS = 600.0
 SCRIPT = "from orchestrator.cli.main import main; main()"
 
 POLL_MILLISECONDS = 5.0
@@ -95,10 +86,12 @@ class Cost(NamedTuple):
 
 
 def main() -> None:
+    definition = chosen_form(CAMPAIGN, __doc__)
+    one_seed = definition.model_copy(update={"seeds": (definition.seeds or ())[:1]})
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        asyncio.run(play(folder / "whole", None))
-        asyncio.run(play(folder / "third", 1))
+        play_all(folder / "whole", definition)
+        play_all(folder / "third", one_seed)
         figures: dict[str, Any] = {}
         for command in ("analyze", "report"):
             whole, third = (cost(folder, store, command) for store in ("whole", "third"))
@@ -116,11 +109,8 @@ def main() -> None:
     print(json.dumps(figures))
 
 
-async def play(location: Path, seeds: int | None) -> None:
-    """Play the campaign, or the first seeds of it, run by run, and add the journals."""
-    definition = load_definition(CAMPAIGN)
-    kept = (definition.seeds or ())[:seeds]
-    planned = plan(definition.model_copy(update={"seeds": kept}))
+def play_all(location: Path, definition: CampaignDefinition) -> None:
+    """Play a campaign run by run, and add the journals."""
     stand_ins = {
         candidate.seat: candidate.policy for candidate in load_definition(POLICIES).candidates
     }
@@ -131,25 +121,19 @@ async def play(location: Path, seeds: int | None) -> None:
         return ceo
 
     with open_store(str(location), create=True) as store:
-        manifest = frozen(planned)
-        store.catalogue.create_campaign(manifest, planned.runs)
-        scenario = bound_scenario(manifest)
+        create(store, definition)
         for row in store.catalogue.runs(CAMPAIGN):
-            run = store.run(row.key)
-            lease = run.acquire(own_name(), LEASE_SECONDS)
-            ceos = seated(manifest, row.planned.lineup, seat_model)
-            await World(run, lease, row.planned, scenario, ceos, StopRequest()).play()
+            play(store, row.key, seat_model)
             models = {seat for seat, name in enumerate(row.planned.lineup, 1) if name in MODELS}
-            write_journals(run, lease, models, random.Random(row.planned.run_id))
-            run.release(lease)
-            run.close()
+            write_journals(store.run(row.key), models, random.Random(row.planned.run_id))
 
 
 MODELS = {candidate.id for candidate in load_definition(CAMPAIGN).candidates}
 
 
-def write_journals(run: RunStore, lease: Lease, models: set[int], chance: random.Random) -> None:
+def write_journals(run: RunStore, models: set[int], chance: random.Random) -> None:
     """A journal for every window of a model. All at once: one commit an event would take hours."""
+    lease = run.acquire(own_name(), LEASE_SECONDS)
     keys = [
         AttemptKey(window.version, window.seat, 0)
         for window in run.company_windows()
@@ -170,6 +154,8 @@ def write_journals(run: RunStore, lease: Lease, models: set[int], chance: random
             stored = [{"run": held.run, "digest": d, "content": c} for d, c in new.items()]
             connection.execute(insert(blobs), stored)
             connection.execute(insert(session_events), rows)
+    run.release(lease)
+    run.close()
 
 
 def session(key: AttemptKey, chance: random.Random) -> Iterator[Event]:

@@ -27,18 +27,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-# A file beside this one bears the name of a package: this folder must not be searched first.
-sys.path = [
-    folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
-]
-
+from benchmarks.playing import create, no_model
 from campaigns.definition import parse_definition
-from campaigns.plan import plan
 from engine.boundary import Boundary
-from manifests.model import ModelCandidate
-from orchestrator.binding import frozen
 from orchestrator.bound import bound_scenario
-from orchestrator.ceos import Ceo, Window, seated
+from orchestrator.ceos import Ceo, Closed, Window, seated
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name
 from orchestrator.session.desk import Desk
@@ -90,17 +83,16 @@ def _play(location: str, stage: str, windows: int) -> None:
             for seat, policy in enumerate(PANEL, start=1)
         ],
     }
-    planned = plan(parse_definition(data, "the campaign of the benchmark"))
-    manifest = frozen(planned)
-    scenario = bound_scenario(manifest)
     with open_store(location, create=True) as store:
-        store.catalogue.create_campaign(manifest, planned.runs)
+        create(store, parse_definition(data, "the campaign of the benchmark"))
+        manifest = store.catalogue.manifest(stage)
+        scenario = bound_scenario(manifest)
         for row in store.catalogue.runs(stage):
             run, stop = store.run(row.key), StopRequest()
             lease = run.acquire(own_name(), LEASE_SECONDS)
             ceos = {
                 seat: _Until(ceo, windows, stop)
-                for seat, ceo in seated(manifest, row.planned.lineup, _no_model).items()
+                for seat, ceo in seated(manifest, row.planned.lineup, no_model).items()
             }
             world = World(run, lease, row.planned, scenario, ceos, stop)
             assert asyncio.run(world.play()) is RunState.RUNNING
@@ -117,14 +109,10 @@ class _Until:
         self._windows = windows
         self._stop = stop
 
-    async def decide(self, window: Window) -> object:
+    async def decide(self, window: Window) -> Closed:
         if window.state.version == self._windows - 1:
             self._stop.ask(StopKind.LEAVE, "")
         return await self._ceo.decide(window)
-
-
-def _no_model(candidate: ModelCandidate, _seat: int) -> Ceo:
-    raise AssertionError(f"nobody has planned a model, but {candidate.id} is one")
 
 
 def _measured(location: str, stage: str) -> float:
@@ -164,7 +152,8 @@ def _begin(store: Store, row: RunRow) -> Desk:
     view = Boundary(scenario, found.state, found.elapsed)
     for seat in sorted(seats):
         receipts = found.receipts.get(seat, ())
-        desk.preceding(Window(view.observe(seat), found.state, receipts, lambda: False))
+        shown = view.observe(seat)
+        desk.preceding(Window(shown, found.state, receipts, lambda: False, lambda _attempt: False))
     return desk
 
 

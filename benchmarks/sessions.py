@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,13 +28,8 @@ from typing import NamedTuple
 
 import psutil
 
-# A file beside this one bears the name of a package: this folder must not be searched first.
-sys.path = [
-    folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent
-]
-
+from benchmarks.playing import create
 from campaigns.definition import parse_definition
-from campaigns.plan import plan
 from engine.boundary import Boundary
 from engine.policies.base import make_policy
 from engine.records import DayRecord
@@ -43,7 +37,6 @@ from engine.scenario import default_scenario
 from engine.settle import initial_state, settle_window
 from engine.streams import Streams
 from orchestrator.actors.cluster import ray_options
-from orchestrator.binding import frozen
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.books import Books
 from orchestrator.session.briefing import briefing
@@ -52,6 +45,7 @@ from providers.rehearsal.agents import AGENTS
 from providers.rehearsal.embedded import RunningGateway, start_gateway
 from providers.rehearsal.options import GatewayOptions
 
+CAMPAIGN = "sessions"
 RUNS = 30
 SEATS = 8
 HOSTS = 2
@@ -106,15 +100,14 @@ def load(options: GatewayOptions) -> Load:
     """Play the campaign against a gateway with these options."""
     with start_gateway(options) as gateway, tempfile.TemporaryDirectory() as folder:
         os.environ |= {URL_VARIABLE: gateway.base_url, KEY_VARIABLE: "rehearsal"}
-        planned = plan(parse_definition(definition(), "the benchmark"))
         with open_store(str(Path(folder) / "store"), create=True) as store:
-            name = store.catalogue.create_campaign(frozen(planned), planned.runs).name
+            create(store, parse_definition(definition(), "the benchmark"))
             began = time.monotonic()
             with ray_options(None) as ray, followed(gateway, began) as seen:
                 # Ray reads its environment when it is imported.
                 from orchestrator.actors.session import session
 
-                place = (store.location, name, HOSTS, None)
+                place = (store.location, CAMPAIGN, HOSTS, None)
                 with session(ray, *place, lasting=False, announced=None) as running:
                     running.begin()
                     while running.ended(LOOK_SECONDS) is None:
@@ -134,7 +127,7 @@ def definition() -> dict[str, object]:
     """Thirty seeds of one lineup of eight scripted agents, one window each."""
     models = sorted(AGENTS)[:SEATS]
     return {
-        "name": "sessions",
+        "name": CAMPAIGN,
         "release": "benchmark",
         "horizon_days": 7,
         "seeds": list(range(1, RUNS + 1)),

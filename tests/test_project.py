@@ -1,6 +1,7 @@
 """The checks of the project itself: lint, format, types, import contract, lock file."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -45,6 +46,23 @@ def test_types() -> None:
 
 def test_import_contract() -> None:
     run(SCRIPTS / "lint-imports", "--no-cache")
+
+
+# As Python starts a file: its folder, in which a file bears the name of a package, comes first.
+START = "import runpy, sys; sys.path[0] = sys.argv[1]; runpy.run_path(sys.argv[2])"
+
+
+@pytest.mark.parametrize(
+    "benchmark", ["bundle.py", "campaign.py", "report.py", "resume.py", "sessions.py"]
+)
+def test_a_benchmark_starts(benchmark: str) -> None:
+    run(sys.executable, "-c", START, ROOT / "benchmarks", ROOT / "benchmarks" / benchmark)
+
+
+def test_a_benchmark_prints_one_json_object_last() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "engine.py")]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]).keys() == {"ratio", "growth"}
 
 
 LAYERS = "The packages stand in layers"
