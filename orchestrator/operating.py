@@ -16,7 +16,7 @@ from engine.decision import company_name
 from manifests.errors import InputError
 from manifests.model import CampaignManifest
 from orchestrator.bound import bound_plan, bound_scenario, execution_limits
-from orchestrator.chosen import chosen_runs
+from orchestrator.chosen import check_seat, chosen_runs, version_on
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
 from orchestrator.session.recovery import Considered, Recovery
@@ -118,7 +118,6 @@ class Operator:
         self._store = store
         self._campaign = campaign
         self._manifest: CampaignManifest = store.catalogue.manifest_in_force(campaign)
-        self._window_days = bound_scenario(self._manifest).window_days
         self._lease_seconds = execution_limits(self._manifest).lease_seconds
 
     def target(self, run_id: str | None, day: int | None, seat: int | None) -> Target:
@@ -136,19 +135,11 @@ class Operator:
             return Target(self._campaign, run_id)
         if seat is None:
             raise InputError("A company-window needs its seat.", "Name it with --seat.")
-        if seat > len(planned.lineup):
-            raise InputError(
-                f"There is no seat {seat} in run {run_id}.",
-                f"Give a seat from 1 to {len(planned.lineup)}.",
-            )
-        version = self._run(run_id).status().world_version
-        if day is not None:
-            version, rest = divmod(day, self._window_days)
-            if rest:
-                raise InputError(
-                    f"No window opens on day {day}.",
-                    f"Windows open on day 0 and every {self._window_days} days after it.",
-                )
+        check_seat(planned, seat)
+        if day is None:
+            version = self._run(run_id).status().world_version
+        else:
+            version = version_on(day, bound_scenario(self._manifest))
         return Target(self._campaign, run_id, version, seat)
 
     def rest(self, target: Target, desired: DesiredState, reason: str) -> Done:

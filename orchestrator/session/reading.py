@@ -16,6 +16,7 @@ from engine.scenario import Scenario
 from manifests.errors import InputError
 from manifests.model import CampaignManifest, ModelCandidate
 from orchestrator.bound import bound_scenario
+from orchestrator.chosen import chosen_runs, version_on
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.events import Event, decode_event, kind_of
 from orchestrator.session.files import PrivateFiles
@@ -24,7 +25,6 @@ from orchestrator.session.windows import Attempt, LateAnswer, WindowRecord, Wind
 from orchestrator.store import (
     AttemptKey,
     CompanyWindow,
-    RunKey,
     RunStore,
     SessionReader,
     Store,
@@ -62,13 +62,10 @@ class WindowReader:
         """The company-windows of the campaign by run, day and seat, or some of them.
 
         Raises:
-            InputError: no such run, or no window opens on that day.
+            InputError: no such run or seat, or no window opens on that day.
         """
-        version = None if day is None else self._version(day)
-        rows = self._store.catalogue.runs(self._campaign)
-        if run_id is not None:
-            rows = [self._store.catalogue.run(RunKey(self._campaign, run_id))]
-        for row in rows:
+        version = None if day is None else version_on(day, self._scenario)
+        for row in chosen_runs(self._store.catalogue, self._campaign, run_id, seat):
             run = self._store.run(row.key)
             try:
                 yield from self._of_run(run, row.planned, version, seat)
@@ -81,14 +78,8 @@ class WindowReader:
         Raises:
             InputError: no such run, day, seat or attempt, or the window has not opened.
         """
-        version = self._version(day)
-        row = self._store.catalogue.run(RunKey(self._campaign, run_id))
-        lineup = row.planned.lineup
-        if not 1 <= seat <= len(lineup):
-            raise InputError(
-                f"There is no seat {seat} in run {run_id}.",
-                f"Give a seat from 1 to {len(lineup)}.",
-            )
+        version = version_on(day, self._scenario)
+        (row,) = chosen_runs(self._store.catalogue, self._campaign, run_id, seat)
         run = self._store.run(row.key)
         found = list(self._of_run(run, row.planned, version, seat))
         if not found:
@@ -166,16 +157,6 @@ class WindowReader:
                 wall_seconds=walls.get(place),
                 late=tuple(late[place]),
             )
-
-    def _version(self, day: int) -> int:
-        window, horizon = self._scenario.window_days, self._scenario.horizon_days
-        if not 0 <= day < horizon or day % window:
-            last = (horizon - 1) // window * window
-            raise InputError(
-                f"No window opens on day {day}.",
-                f"Windows open on day 0 and every {window} days after it, the last on day {last}.",
-            )
-        return day // window
 
     def _not_there(self, run: RunStore, version: int, seat: int) -> InputError:
         status = run.status()

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from campaigns.consistency import SEARCH_WINNER
 from engine.decision import company_name
 from manifests.errors import InputError
+from orchestrator.chosen import check_seat
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.status.barriers import SeatAtWork
 from orchestrator.status.progress import INTERRUPTED, CampaignProgress, RunProgress
@@ -82,11 +83,7 @@ def why_seat(progress: CampaignProgress, run_id: str, seat: int) -> Answer:
         InputError: there is no such seat.
     """
     run = run_of(progress, run_id)
-    if not 1 <= seat <= len(run.planned.lineup):
-        raise InputError(
-            f"There is no seat {seat} in run {run_id}.",
-            f"Give a seat from 1 to {len(run.planned.lineup)}.",
-        )
+    check_seat(run.planned, seat)
     subject = f"{company_name(seat)} of run {run_id}"
     if seat in run.exits:
         return Answer(subject, "bankrupt", "nothing", f"it left on day {run.exits[seat]}")

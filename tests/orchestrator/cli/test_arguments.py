@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.cli.output import MOST_HOSTS
 from tests.orchestrator.cli.commands import Answer, ceo_arena
-from tests.orchestrator.trial import NAME, Trial
+from tests.orchestrator.trial import NAME, REFERENCE, Trial
 
 Capture = pytest.CaptureFixture[str]
 
@@ -82,7 +82,16 @@ def test_a_key_needs_a_name_that_a_file_can_have(
         (("retry", "--seat", "4"), "There is no seat 4"),
         (("retry", "--candidate", "absent"), 'No run seats a candidate "absent"'),
         (("failures", "--run", "absent"), "no run absent"),
-        (("failures", "--seat", "4"), "There is no seat 4"),
+        (("failures", "--seat", "4"), "Seats are 1 to 3"),
+        (("windows", "--run", "absent"), f"Its runs: {REFERENCE}"),
+        (("windows", "--seat", "99"), "Seats are 1 to 3"),
+        (("windows", "--seat", "4", "--run", REFERENCE), "a seat from 1 to 3"),
+        (("windows", "--day", "21"), "the last on day 14"),
+        (("pause", "--run", REFERENCE, "--seat", "1", "--day", "21"), "the last on day 14"),
+        (("retry", "--run", REFERENCE, "--seat", "1", "--day", "21"), "the last on day 14"),
+        (("why", "--run", "absent"), f"Its runs: {REFERENCE}"),
+        (("replay", "--run", "absent"), f"Its runs: {REFERENCE}"),
+        (("spending", "--candidate", "absent", "--cap", "1"), "There are: none"),
         (("replay", "--key", "signer.pub.pem"), "--key is for a bundle"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
