@@ -17,17 +17,21 @@ def library_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in LIBRARY.glob(f"*{SUFFIX}")))
 
 
+def is_path(reference: str) -> bool:
+    """Whether a text means a path, and no name: one with a slash or with the ending `.toml`."""
+    return reference.endswith(SUFFIX) or bool({"/", "\\"} & set(reference))
+
+
 def campaign_path(reference: str | Path, base: Path = Path(), wanted_by: str = "") -> Path:
     """The file that a reference means.
 
-    A text with a slash or with the ending `.toml`, and every Path, is a path, relative to `base`;
-    any other text is the name of a library campaign. `wanted_by` names the place that holds the
-    reference.
+    A path is relative to `base`; any other text is the name of a library campaign. `wanted_by`
+    names the place that holds the reference.
 
     Raises:
         InputError: the library has no campaign of this name.
     """
-    if isinstance(reference, Path) or reference.endswith(SUFFIX) or {"/", "\\"} & set(reference):
+    if isinstance(reference, Path) or is_path(reference):
         return base / reference
     names = library_names()
     if reference in names:

@@ -137,6 +137,13 @@ def check_package(manifest: CampaignManifest) -> None:
 
 def differences_from_package(manifest: CampaignManifest) -> list[Difference]:
     """What this package would bind otherwise, in path order; empty when it is the manifest's own.
+    Raises InputError like `rebound`.
+    """
+    return difference(manifest, rebound(manifest))
+
+
+def rebound(manifest: CampaignManifest) -> CampaignManifest:
+    """The manifest of the same campaign as this package binds it.
 
     Raises:
         InputError: a policy of the manifest is not registered here, or refuses its parameters.
@@ -154,7 +161,7 @@ def differences_from_package(manifest: CampaignManifest) -> list[Difference]:
             "random_streams": stream_fingerprint(),
         }
     )
-    return difference(manifest, freeze(here, manifest.provenance))
+    return freeze(here, manifest.provenance)
 
 
 def _check_routes(definition: CampaignDefinition) -> None:

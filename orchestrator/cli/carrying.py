@@ -18,7 +18,7 @@ from orchestrator.actors.cluster import ray_options
 from orchestrator.binding import frozen, with_endpoints
 from orchestrator.bound import bound_plan
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
-from orchestrator.cli.output import DEFAULT_STORE, dollars, notice, store_shown
+from orchestrator.cli.output import DEFAULT_STORE, campaigns_in, dollars, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
 from orchestrator.cli.watching import View, view
 from orchestrator.execution import take_execution
@@ -61,7 +61,7 @@ def created(
     manifest = frozen(planned)
     check_playable(manifest)
     key = None
-    if not _is_there(location, manifest.provenance.campaign):
+    if manifest.provenance.campaign not in campaigns_in(location):
         check_variables(manifest, address)
     if manifest.decisive.harness is not None:
         key = new_key()
@@ -164,16 +164,6 @@ def carry_out(
     finally:
         # Hosts that were killed could not remove what they left.
         clear_scratch(BOOKS)
-
-
-def _is_there(location: str, campaign: str) -> bool:
-    """Whether a store has the campaign already; nothing is made."""
-    try:
-        with open_store(location) as store:
-            return any(row.name == campaign for row in store.catalogue.campaigns())
-    except StoreError:
-        # There is none, or whoever opens it next says what is wrong with it.
-        return False
 
 
 def _check_hosts(wanted: int | None, most: int | None) -> None:

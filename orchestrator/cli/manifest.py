@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from manifests.errors import InputError
-from orchestrator.cli.output import JsonOption, print_json
+from orchestrator.cli.output import DEFAULT_STORE, JsonOption, StoreOption, print_json
 from orchestrator.cli.tables import NOTHING, print_table, print_text
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ app = typer.Typer()
 manifest_app = typer.Typer(
     no_args_is_help=True,
     help="What binds a campaign's results: show it, compare two, prove an endpoint.\n\n"
-    "MANIFEST is a bundle, a manifest as JSON, a store (a directory or URL, with #CAMPAIGN where "
-    "it has several), a campaign file, or a library name.",
+    "MANIFEST is a campaign of the store, or the path of a bundle, of a manifest as JSON, or of a "
+    "campaign file, which is frozen under this package, here and now. A name that the store does "
+    "not have may be one of the library.",
 )
 app.add_typer(manifest_app, name="manifest")
 
@@ -30,16 +31,16 @@ ManifestArgument = Annotated[
 
 
 @manifest_app.command()
-def show(manifest: ManifestArgument, as_json: JsonOption = False) -> None:
+def show(
+    manifest: ManifestArgument, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False
+) -> None:
     """Show a manifest: its plan hash, and all that it binds.
-
-    A campaign file is frozen under this package, here and now.
 
     JSON: the whole manifest.
     """
     from orchestrator.cli.manifests_at import manifest_at
 
-    found = manifest_at(manifest)
+    found = manifest_at(manifest, store)
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
@@ -47,7 +48,19 @@ def show(manifest: ManifestArgument, as_json: JsonOption = False) -> None:
 
 
 @manifest_app.command()
-def diff(left: ManifestArgument, right: ManifestArgument, as_json: JsonOption = False) -> None:
+def diff(
+    left: ManifestArgument,
+    right: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MANIFEST",
+            help="The other one.",
+            show_default="the same campaign as this package binds it",
+        ),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+) -> None:
     """Name every field in which two manifests differ, with both values.
 
     What decides results stands first, under `decisive`; ends with 1 when any of it differs, so that
@@ -57,9 +70,11 @@ def diff(left: ManifestArgument, right: ManifestArgument, as_json: JsonOption = 
     left, right; a side that lacks the field has no key).
     """
     from manifests.comparison import difference
+    from orchestrator.binding import rebound
     from orchestrator.cli.manifests_at import manifest_at
 
-    one, two = manifest_at(left), manifest_at(right)
+    one = manifest_at(left, store)
+    two = rebound(one) if right is None else manifest_at(right, store)
     found = difference(one, two)
     if as_json:
         print_json(
@@ -90,6 +105,7 @@ def endpoint(
             show_default="that of the store",
         ),
     ] = None,
+    store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Prove that a model was launched with an endpoint, to anybody who has the manifest.
@@ -102,13 +118,15 @@ def endpoint(
     from manifests.commitments import proves
     from orchestrator.cli.manifests_at import endpoint_key_at, manifest_at
 
-    committed = manifest_at(manifest).provenance.endpoints.get(candidate)
+    endpoints = manifest_at(manifest, store).provenance.endpoints
+    committed = endpoints.get(candidate)
     if committed is None:
         raise InputError(
             f"The manifest has no commitment to an endpoint of {candidate}.",
-            "Models have one whose endpoint was known when the campaign was launched.",
+            "Models have one whose endpoint was known when the campaign was launched; here: "
+            f"{', '.join(endpoints) or 'none'}.",
         )
-    secret = endpoint_key_at(manifest) if key is None else _bytes(key)
+    secret = endpoint_key_at(manifest, store) if key is None else _bytes(key)
     proven = proves(secret, candidate, url.strip().rstrip("/"), committed)
     if as_json:
         print_json(

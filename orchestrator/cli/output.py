@@ -180,6 +180,17 @@ def chosen_campaign(store: "Store", name: str | None) -> str:
     )
 
 
+def campaigns_in(location: str) -> list[str]:
+    """The names of the campaigns of a store; none where there is no store."""
+    from orchestrator.store import NoStore, open_store
+
+    try:
+        with open_store(location) as store:
+            return [row.name for row in store.catalogue.campaigns()]
+    except NoStore:
+        return []
+
+
 def tell_made_again(store: "Store", campaigns: Iterable[str]) -> None:
     """Say of each campaign whether its catalogue was lost, until somebody has acted on it."""
     for name in campaigns:

@@ -27,6 +27,7 @@ from orchestrator.store.controls import (
 from orchestrator.store.errors import (
     LeaseHeld,
     LeaseLost,
+    NoStore,
     TransactionLost,
     WindowAlreadyCommitted,
     WindowConflict,
@@ -89,6 +90,7 @@ __all__ = [
     "LeaseHeld",
     "LeaseLost",
     "LeaseState",
+    "NoStore",
     "Price",
     "RequestCost",
     "RouteControls",

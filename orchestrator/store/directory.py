@@ -20,7 +20,7 @@ from orchestrator.store.campaign_copies import (
 from orchestrator.store.catalogue import insert_controls
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database, DatabaseNow
-from orchestrator.store.errors import explained, obstacle
+from orchestrator.store.errors import NoStore, explained, obstacle
 from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.plans import was_planned
@@ -175,10 +175,7 @@ def open_directory(path: Path, create: bool) -> Directory:
             elif create:
                 create_file(catalogue, _fill_with_nothing)
             else:
-                raise StoreError(
-                    f"There is no store at {path}.",
-                    "Launch a campaign to make one, or name the place of another.",
-                )
+                raise NoStore(str(path))
     return Directory(path, open_file(catalogue))
 
 

@@ -90,6 +90,17 @@ class TransactionLost(StoreError):
     """
 
 
+class NoStore(StoreError):
+    """There is nothing at a place where a store was looked for."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            f"There is no store at {place}.",
+            "Launch a campaign to make one, or name the place of another.",
+        )
+        self.args = (place,)
+
+
 class LeaseHeld(ArenaError):
     """Somebody else owns the run or the campaign, and the lease has not expired."""
 

@@ -8,6 +8,7 @@ from sqlalchemy import URL, Connection, Engine, inspect
 from manifests.errors import StoreError
 from orchestrator.store.codec import read_planned
 from orchestrator.store.connection import CommitPoint, Database, repeated
+from orchestrator.store.errors import NoStore
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.postgresql import CONNECTIONS, PostgresqlDatabase, postgresql_engine
 from orchestrator.store.records import RunKey
@@ -102,10 +103,7 @@ def open_server(url: URL, create: bool) -> Server:
             tables = set(inspect(connection).get_table_names())
         if version_table.name not in tables:
             if not create:
-                raise StoreError(
-                    f"There is no store at {server.location}.",
-                    "Launch a campaign to make one, or name the place of another.",
-                )
+                raise NoStore(server.location)
             _create(server.catalogue)
         brought_up_to_date(server.catalogue)
         return server

@@ -19,6 +19,7 @@ from orchestrator.binding import frozen, with_endpoints
 from orchestrator.store import open_store
 from tests.orchestrator.cli.commands import SCRIPT, Answer, ceo_arena
 from tests.orchestrator.cli.rehearsed import campaign_data
+from tests.orchestrator.trial import Trial
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("campaigns", "engine", "manifests", "orchestrator", "providers")
@@ -206,7 +207,54 @@ def test_a_manifest_is_shown_from_wherever_it_is(run: Run, tmp_path: Path) -> No
     assert refused.code == 1
     assert "changed after it was frozen" in refused.err
     assert run("manifest", "show", tmp_path / "absent.json").code == 2
-    assert run("manifest", "show", tmp_path).code == 3
+    nothing = run("manifest", "show", tmp_path)
+    assert (nothing.code, f"CAMPAIGN --store {tmp_path}" in nothing.err) == (2, True)
+
+
+def test_a_campaign_is_named_as_everywhere(run: Run, tmp_path: Path) -> None:
+    """In the store that is given, or the usual one; the library comes after it."""
+    place, other = tmp_path / "store", tmp_path / "other"
+    trial = Trial.new(place, name="rehearsal")
+    held = trial.store.catalogue.manifest("rehearsal")
+    trial.store.close()
+    here = run("manifest", "show", "rehearsal", "--store", place, "--json")
+    assert (here.code, here.err, here.data["plan_hash"]) == (0, "", held.plan_hash)
+
+    library = run("manifest", "show", "rehearsal", "--store", other, "--json")
+    assert library.data["plan_hash"] == run("plan", "rehearsal", "--json").data["plan_hash"]
+    assert "has no campaign rehearsal; that of the library is meant" in library.err
+    differs = run("manifest", "diff", "rehearsal", "./rehearsal.json", "--store", other)
+    assert differs.code == 2
+
+    saved = tmp_path / "saved.json"
+    saved.write_text(held.to_json(), encoding="utf-8")
+    same = run("manifest", "diff", saved, "rehearsal", "--store", place, "--json")
+    assert (same.code, same.data["differences"]) == (0, [])
+    absent = run("manifest", "show", "absent", "--store", place)
+    assert (absent.code, "has rehearsal." in absent.err, "rule-search" in absent.err) == (
+        2,
+        True,
+        True,
+    )
+
+
+def test_a_manifest_alone_is_compared_with_this_package(
+    run: Run, tmp_path: Path, package: Path
+) -> None:
+    file = campaign(tmp_path / "one")
+    same = run("manifest", "diff", file, "--json")
+    assert (same.code, same.data["differences"]) == (0, [])
+    score = package / "engine" / "score.py"
+    score.write_text(score.read_text(encoding="utf-8") + "# another byte\n", encoding="utf-8")
+    # A stranger has neither the campaign file nor its market.
+    manifest = frozen_by(package, file)
+    file.unlink()
+    (file.parent / "market.json").unlink()
+    answer = run("manifest", "diff", manifest, "--json")
+    assert answer.code == 1
+    paths = [each["path"] for each in answer.data["differences"]]
+    assert "decisive.sources.files[engine/score.py]" in paths
+    assert all(path.startswith("decisive") for path in paths)
 
 
 def test_an_endpoint_is_proven_to_whoever_has_the_key(run: Run, tmp_path: Path) -> None:
@@ -218,7 +266,8 @@ def test_an_endpoint_is_proven_to_whoever_has_the_key(run: Run, tmp_path: Path) 
         store.catalogue.create_campaign(manifest, planned.runs, key)
     (tmp_path / "public.json").write_text(manifest.to_json())
 
-    proven = run("manifest", "endpoint", place, "writer", url + "/", "--json")
+    within = ("--store", place)
+    proven = run("manifest", "endpoint", "small", "writer", url + "/", "--json", *within)
     assert (proven.code, proven.data["proven"], proven.data["key"]) == (0, True, key.hex())
     told = ("--key", proven.data["key"])
     assert run("manifest", "endpoint", tmp_path / "public.json", "writer", url, *told).code == 0
@@ -226,7 +275,9 @@ def test_an_endpoint_is_proven_to_whoever_has_the_key(run: Run, tmp_path: Path) 
     assert (other.code, "was not launched with" in other.out) == (1, True)
     unknown = run("manifest", "endpoint", tmp_path / "public.json", "writer", url)
     assert (unknown.code, "is in the store" in unknown.err) == (2, True)
-    nobody = run("manifest", "endpoint", f"{place}#small", "rival", url)
+    nobody = run("manifest", "endpoint", "small", "rival", url, *within)
     assert (nobody.code, "no commitment to an endpoint of rival" in nobody.err) == (2, True)
-    junk = run("manifest", "endpoint", place, "writer", url, "--key", "no hex")
+    assert "here: " in nobody.err
+    assert "writer" in nobody.err
+    junk = run("manifest", "endpoint", "small", "writer", url, "--key", "no hex", *within)
     assert (junk.code, "hexadecimal" in junk.err) == (2, True)
