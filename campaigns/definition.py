@@ -28,6 +28,7 @@ from campaigns.sources import campaign_path, read_toml, source_name
 from campaigns.structure import foreign_values, structural_problems
 from manifests.canonical import LARGEST_INTEGER
 from manifests.errors import InputError
+from manifests.paths import refuse_url
 
 UNLIMITED: Final = "unlimited"
 
@@ -301,6 +302,7 @@ def _read(path: Path, chain: tuple[Path, ...]) -> RawCampaign:
     data = read_toml(path)
     scenario, reference = data.get("scenario"), data.pop("extends", None)
     if isinstance(scenario, str):
+        refuse_url(scenario, f"{source}: scenario: ")
         data["scenario"] = str((path.parent / scenario).absolute())
     if reference is None:
         return written_here(source, data)

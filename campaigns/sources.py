@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from campaigns.problems import listed, suggestion
 from manifests.errors import InputError
+from manifests.paths import refuse_url
 
 LIBRARY: Final = Path(__file__).parent / "library"
 SUFFIX: Final = ".toml"
@@ -29,9 +30,10 @@ def campaign_path(reference: str | Path, base: Path = Path(), wanted_by: str = "
     names the place that holds the reference.
 
     Raises:
-        InputError: the library has no campaign of this name.
+        InputError: a URL, or a name that the library does not have.
     """
     if isinstance(reference, Path) or is_path(reference):
+        refuse_url(reference, wanted_by)
         return base / reference
     names = library_names()
     if reference in names:

@@ -34,6 +34,7 @@ from orchestrator.cli import (
     worlds,
 )
 from orchestrator.cli.contents import EXIT_CODES, Contents
+from orchestrator.cli.local_paths import refuse_urls
 from orchestrator.cli.output import keep_password_apart, notice, refuse_passwords
 
 DEFECT: Final = 70
@@ -55,6 +56,7 @@ GROUPS: Final = (
 )
 for group in GROUPS:
     app.add_typer(group.app)
+refuse_urls(app)
 
 
 def _tell_version(asked: bool) -> None:

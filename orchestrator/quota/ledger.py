@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from manifests.canonical import digest
+from manifests.paths import refuse_url
 from orchestrator.store.errors import BUSY_SECONDS, explained
 from providers.routes import RateLimits, Route
 
@@ -131,8 +132,11 @@ class LimitLedger:
 
 
 def ledger_path() -> Path:
-    """Where the ledger is that all campaigns of this user on this machine share."""
-    named = os.environ.get(STATE_VARIABLE)
+    """Where the ledger is that all campaigns of this user on this machine share. Raises InputError
+    when a variable names no path.
+    """
+    named = os.environ.get(STATE_VARIABLE, "")
+    refuse_url(named, f"{STATE_VARIABLE}: ")
     home = os.environ.get("XDG_STATE_HOME")
     state = Path(home) if home else Path.home() / ".local" / "state"
     return (Path(named).expanduser() if named else state / "ceo-arena") / _LEDGER_FILE

@@ -1,9 +1,13 @@
 """Arguments that no command can use: what they would leak, break or start by mistake."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+import typer
 
+from orchestrator.cli.main import app
 from orchestrator.cli.output import MOST_HOSTS
 from tests.orchestrator.cli.commands import Answer, ceo_arena
 from tests.orchestrator.trial import NAME, REFERENCE, Trial
@@ -48,6 +52,78 @@ def test_a_password_in_an_argument_is_refused_and_not_repeated(
     assert "has a password in it" in told
     assert "s3cret" not in told
     assert list(tmp_path.iterdir()) == []
+
+
+URL = "https://host/place"
+WITH_A_PATH: list[tuple[str, ...]] = [
+    ("run", "--scenario", URL),
+    ("scenario", "check", URL),
+    ("search-rule", "--scenario", URL),
+    ("launch", "rehearsal-llm", "--faults", URL),
+    ("resume", "--faults", URL),
+    ("gateway", "--faults", URL),
+    ("gateway", "--ledger", URL),
+    ("analyze", "--out", URL),
+    ("analyze", "--scores", URL),
+    ("analyze", "--bundle", URL),
+    ("analyze", "--key", URL),
+    ("report", "--out", URL),
+    ("report", "--scores", URL),
+    ("report", "--bundle", URL),
+    ("report", "--key", URL),
+    ("replay", "--bundle", URL),
+    ("replay", "--bundle", "absent", "--key", URL),
+    ("export", "--out", URL),
+    ("export", "--key", URL),
+    ("verify", URL),
+    ("verify", "absent", "--key", URL),
+    ("sign", URL, "--with", "absent"),
+    ("sign", "absent", "--with", URL),
+    ("sign", "absent", "--with", "absent", "--key", URL),
+    ("keys", "generate", URL),
+    ("keys", "show", URL),
+    ("schemas", URL),
+    ("backup", URL),
+]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*WITH_A_PATH, *((verb, URL) for verb in ("plan", "launch", "doctor"))],
+    ids=lambda arguments: " ".join(argument for argument in arguments if argument != URL),
+)
+def test_a_url_is_no_path(
+    arguments: tuple[str, ...], capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = refused(capsys, *arguments).err
+    assert "is a URL, and a path on this machine is meant" in told
+    assert "./https:/host/place" in told.replace("//", "/")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_path_of_every_command_was_tried() -> None:
+    def paths(group: typer.Typer, *before: str) -> Iterator[tuple[str, ...]]:
+        for command in group.registered_commands:
+            assert command.callback is not None
+            name = command.name or command.callback.__name__
+            for parameter, hint in get_type_hints(command.callback).items():
+                if ".Path" in repr(hint):
+                    yield (*before, name, parameter)
+        for below in group.registered_groups:
+            assert below.typer_instance is not None
+            named = [below.name] if isinstance(below.name, str) else []
+            yield from paths(below.typer_instance, *before, *named)
+
+    assert len(set(paths(app))) == len(WITH_A_PATH)
+
+
+def test_a_campaign_file_names_no_url(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for key in ("scenario", "extends"):
+        file.write_text(f'{key} = "{URL}"', encoding="utf-8")
+        told = refused(capsys, "plan", file).err
+        assert f"{file}: {key}: {URL} is a URL" in told
 
 
 def test_a_user_without_a_password_is_none(capsys: Capture) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from manifests.errors import InputError
 from orchestrator.quota import LimitLedger, Pool, ledger_path
 from orchestrator.quota.ledger import HELD_SECONDS, STATE_VARIABLE
 from providers.routes import RateLimits, parse_route
@@ -127,6 +128,9 @@ def test_the_machine_has_one_in_the_users_state_folder(
     monkeypatch.setenv(STATE_VARIABLE, str(tmp_path / "named"))
     assert LimitLedger(ledger_path()).admit(one, 1).place is not None
     assert LimitLedger(ledger_path()).admit(one, 1).place is None
+    monkeypatch.setenv(STATE_VARIABLE, "https://host/state")
+    with pytest.raises(InputError, match=f"{STATE_VARIABLE}: https://host/state is a URL"):
+        ledger_path()
     monkeypatch.delenv(STATE_VARIABLE)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
     assert LimitLedger(ledger_path()).admit(one, 1).place is not None
