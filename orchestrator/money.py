@@ -62,6 +62,12 @@ def routes_of(definition: CampaignDefinition) -> dict[str, Route]:
     }
 
 
+def check_own_cap(definition: CampaignDefinition) -> None:
+    """Raise InputError when a campaign's file has a cap that cannot hold, as `check_cap`."""
+    if definition.limits.spending_cap_cents is not None:
+        check_cap(definition.name, routes_of(definition))
+
+
 def check_cap(name: str, routes: Mapping[str, Route]) -> None:
     """Raise InputError when a cap for a whole campaign would not see all that is paid for."""
     unseen = [

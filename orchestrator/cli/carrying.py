@@ -61,15 +61,16 @@ def created(
     manifest = frozen(planned)
     check_playable(manifest)
     key = None
-    if manifest.provenance.campaign not in campaigns_in(location):
-        check_variables(manifest, address)
+    name = planned.definition.name
+    if name not in campaigns_in(location):
+        check_variables(name, routes_of(planned.definition).values(), address)
     if manifest.decisive.harness is not None:
         key = new_key()
         manifest = with_endpoints(manifest, key, os.environ)
     with open_store(location, create=True) as store:
         if extending:
             _extend(store, planned)
-        name = store.catalogue.create_campaign(manifest, planned.runs, key).name
+        store.catalogue.create_campaign(manifest, planned.runs, key)
         _take_execution(store, manifest)
         yield store, name
 
@@ -127,8 +128,9 @@ def carry_out(
         return progress
     if progress.owner is not None:
         raise _held(campaign, progress.owner, store.location)
-    manifest = store.catalogue.manifest_in_force(campaign)
-    check_variables(manifest, address)
+    definition = bound_plan(store.catalogue.manifest_in_force(campaign)).definition
+    routes = routes_of(definition).values()
+    check_variables(campaign, routes, address)
     most_hosts = store.most_hosts()
     _check_hosts(hosts, most_hosts)
     lasting = address is not None and not temporary
@@ -138,7 +140,7 @@ def carry_out(
         with (
             interruptible() as interruption,
             _announced(store, campaign) as announced,
-            rehearsal_gateway(manifest, address, faults),
+            rehearsal_gateway(routes, address, faults),
             ray_options(address) as options,
         ):
             # Ray reads its environment when it is imported.

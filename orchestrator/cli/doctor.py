@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from orchestrator.cli.output import (
     DEFAULT_STORE,
     AddressOption,
+    DaysOption,
     JsonOption,
     StoreOption,
     print_json,
@@ -17,6 +19,7 @@ from orchestrator.cli.output import (
 from orchestrator.cli.tables import print_table
 
 if TYPE_CHECKING:
+    from campaigns.definition import CampaignDefinition
     from orchestrator.doctor import Finding
     from providers.routes import Route
 
@@ -34,6 +37,7 @@ def doctor(
             metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
         ),
     ],
+    days: DaysOption = None,
     store: StoreOption = DEFAULT_STORE,
     address: AddressOption = None,
     skip_calls: Annotated[
@@ -42,9 +46,10 @@ def doctor(
     skip_ray: Annotated[bool, typer.Option("--skip-ray", help="Do not start or join Ray.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Look whether a campaign would run here: keys, models, tools, store, disk, clock, Ray.
+    """Look whether a campaign would run here: plan, keys, models, tools, store, disk, clock, Ray.
 
-    Every route is asked twice, for a call of a tool and for what follows its
+    All for which `plan` or `launch` would refuse it is told at once. Every
+    route is asked twice, for a call of a tool and for what follows its
     result; that costs next to nothing. A campaign that rehearses gets a
     gateway for it. Ends with 1 when something has failed.
 
@@ -53,15 +58,16 @@ def doctor(
     """
     from campaigns.definition import load_definition
     from campaigns.plan import plan
-    from orchestrator.binding import frozen
-    from orchestrator.cli.rehearsing import rehearsal_gateway
-    from orchestrator.doctor import check_store
-    from orchestrator.money import routes_of
+    from orchestrator.doctor import check_campaign, check_store
 
-    planned = plan(load_definition(campaign))
-    routes = routes_of(planned.definition)
-    with rehearsal_gateway(frozen(planned), address):
-        found = [*check_store(store), *_routes(routes, skip_calls), *_ray(address, skip_ray)]
+    planned = plan(load_definition(campaign).short_form(days))
+    found = [
+        *check_campaign(planned, store),
+        *_lost_caps(planned.definition.name, store),
+        *check_store(store),
+        *_routes(planned.definition, address, skip_calls),
+        *_ray(address, skip_ray),
+    ]
     healthy = all(finding.health != "failed" for finding in found)
     if as_json:
         checks = [finding.to_json() for finding in found]
@@ -72,7 +78,41 @@ def doctor(
         raise typer.Exit(SICK)
 
 
-def _routes(routes: Mapping[str, "Route"], skip_calls: bool) -> Iterator["Finding"]:
+def _lost_caps(campaign: str, location: str) -> Iterator["Finding"]:
+    from manifests.errors import InputError, StoreError
+    from orchestrator.cli.carrying import check_caps_known
+    from orchestrator.doctor.findings import failed
+    from orchestrator.store import open_store
+
+    # The check of the store says why it cannot be opened.
+    with suppress(StoreError), open_store(location) as store:
+        try:
+            check_caps_known(store, campaign)
+        except InputError as error:
+            yield failed("cap", "", error.message, error.remedy)
+
+
+def _routes(
+    definition: "CampaignDefinition", address: str | None, skip_calls: bool
+) -> list["Finding"]:
+    """The checks of all routes, at a gateway that is started for it if the campaign rehearses."""
+    from manifests.errors import InputError
+    from orchestrator.cli.rehearsing import rehearsal_gateway
+    from orchestrator.doctor.findings import failed, skipped
+    from orchestrator.money import routes_of
+
+    try:
+        routes = routes_of(definition)
+    except InputError:
+        return [skipped("call", "", "the plan cannot be frozen")]
+    try:
+        with rehearsal_gateway(routes.values(), address):
+            return [*_asked(routes, skip_calls)]
+    except InputError as error:
+        return [failed("call", "", error.message, error.remedy)]
+
+
+def _asked(routes: Mapping[str, "Route"], skip_calls: bool) -> Iterator["Finding"]:
     from orchestrator.doctor import check_clock, check_routes, check_variables
     from orchestrator.doctor.findings import skipped
 

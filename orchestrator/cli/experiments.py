@@ -101,13 +101,11 @@ def show_plan(
     low and high (tokens), low_cents and high_cents (null without prices, for
     all where one has none), and unpriced (candidates).
     """
-    from orchestrator.money import check_cap, routes_of
+    from orchestrator.money import check_own_cap
     from orchestrator.overview import overview
 
     found = overview(campaign, days)
-    definition = found.planned.definition
-    if definition.limits.spending_cap_cents is not None:
-        check_cap(definition.name, routes_of(definition))
+    check_own_cap(found.planned.definition)
     forecast = _forecast(found, past) if estimated or past is not None else None
     if as_json:
         more = {} if forecast is None else {"estimate": forecast.to_json()}

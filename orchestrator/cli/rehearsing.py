@@ -2,17 +2,15 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from manifests.errors import InputError
-from manifests.model import CampaignManifest
-from orchestrator.bound import bound_plan
 from orchestrator.cli.output import notice
 from providers.access import missing_variables
-from providers.routes import Route, parse_route
+from providers.routes import Route
 
 URL_VARIABLE: Final = "CEO_ARENA_REHEARSAL_URL"
 KEY_VARIABLE: Final = "CEO_ARENA_REHEARSAL_KEY"
@@ -22,9 +20,9 @@ _KEY_BYTES: Final = 32
 
 @contextmanager
 def rehearsal_gateway(
-    manifest: CampaignManifest, address: str | None, faults: Path | None = None
+    routes: Collection[Route], address: str | None, faults: Path | None = None
 ) -> Iterator[None]:
-    """Run a gateway, if every model of the campaign is to be found at one and none is named.
+    """Run a gateway, if all routes of a campaign lead to one and none is named.
 
     Its address and a fresh key stand in the environment meanwhile, where hosts that are started
     below find them. One that dies is started again. A gateway that the environment names already is
@@ -36,7 +34,6 @@ def rehearsal_gateway(
             command to follow it.
         StoreError: the gateway's process cannot be started.
     """
-    routes = _routes(manifest)
     if not _gets_gateway(routes):
         if faults is not None:
             raise _nobody_to_fail(os.environ.get(URL_VARIABLE, "").strip())
@@ -61,25 +58,23 @@ def rehearsal_gateway(
             yield
 
 
-def check_variables(manifest: CampaignManifest, address: str | None) -> None:
-    """Raise InputError, naming all of them, when variables that the campaign's models need are not
+def check_variables(campaign: str, routes: Collection[Route], address: str | None) -> None:
+    """Raise InputError, naming all of them, when variables that a campaign's routes need are not
     set: here, unless the hosts are those of a cluster at `address`, which has an environment of its
     own, or a gateway is to be started that sets them.
     """
-    routes = _routes(manifest)
     if address is not None or _gets_gateway(routes):
         return
     missing = missing_variables(routes, os.environ)
     if missing:
         raise InputError(
-            f"Campaign {manifest.provenance.campaign} needs variables that are not set: "
-            f"{', '.join(missing)}.",
+            f"Campaign {campaign} needs variables that are not set: {', '.join(missing)}.",
             "Set them; a key may also stand in a file that the variable with _FILE after its name "
             "names. Then give the command again.",
         )
 
 
-def _gets_gateway(routes: Sequence[Route]) -> bool:
+def _gets_gateway(routes: Collection[Route]) -> bool:
     """Whether this command is to start a gateway for these routes."""
     named = os.environ.get(URL_VARIABLE, "").strip()
     return bool(routes) and not named and all(_is_rehearsal(route) for route in routes)
@@ -87,15 +82,6 @@ def _gets_gateway(routes: Sequence[Route]) -> bool:
 
 def _is_rehearsal(route: Route) -> bool:
     return route.endpoint_env == URL_VARIABLE
-
-
-def _routes(manifest: CampaignManifest) -> list[Route]:
-    """The routes of all models, with where their endpoints and keys are found."""
-    return [
-        parse_route(candidate.route, f'The route of candidate "{candidate.id}"')
-        for candidate in bound_plan(manifest).definition.all_candidates()
-        if candidate.route is not None
-    ]
 
 
 def _nobody_to_fail(named: str) -> InputError:

@@ -12,10 +12,10 @@ from typing import Any, Final, Self, TypeVar
 from campaigns.definition import UNLIMITED, CampaignDefinition, RecoveryPolicy
 from engine.scenario import Scenario
 from manifests.errors import StoreError
-from manifests.model import CampaignManifest, ModelCandidate, PolicyCandidate
+from manifests.model import CampaignManifest, Candidate, ModelCandidate, PolicyCandidate
 from orchestrator.bound import bound_plan
 from orchestrator.ceos import Ceo, PolicyCeo
-from orchestrator.money import check_cap, routes_of
+from orchestrator.money import check_own_cap
 from orchestrator.session.allowance import Allowance
 from orchestrator.session.ceo import ModelCeo, ModelSeat, SystemClock, Threads
 from orchestrator.session.desk import Desk
@@ -250,15 +250,19 @@ def settle_left_over(
 
 
 def check_playable(manifest: CampaignManifest) -> None:
-    """Raise InputError when a candidate of the manifest cannot play here; nothing is started."""
+    """Raise InputError when a campaign cannot play here as its manifest has it."""
     definition = bound_plan(manifest).definition
-    if definition.limits.spending_cap_cents is not None:
-        check_cap(definition.name, routes_of(definition))
+    check_own_cap(definition)
     for candidate in (*manifest.decisive.candidates, *manifest.decisive.baselines):
-        if isinstance(candidate, PolicyCandidate):
-            PolicyCeo.of(candidate)
-        elif isinstance(candidate, ModelCandidate):
-            open_provider(route_of(definition, candidate.id))
+        check_candidate(definition, candidate)
+
+
+def check_candidate(definition: CampaignDefinition, candidate: Candidate) -> None:
+    """Raise InputError when a candidate of a campaign cannot play here; nothing is started."""
+    if isinstance(candidate, PolicyCandidate):
+        PolicyCeo.of(candidate)
+    elif isinstance(candidate, ModelCandidate):
+        open_provider(route_of(definition, candidate.id))
 
 
 def route_of(definition: CampaignDefinition, candidate: str) -> Route:

@@ -94,6 +94,13 @@ class Catalogue:
                 _check_same_plan(CampaignManifest.from_json(found), manifest)
             return read_campaign(connection, name)
 
+    def check_plan(self, manifest: CampaignManifest) -> None:
+        """Raise InputError, naming the differences, when the store has another plan of its name."""
+        with self._database.read() as connection:
+            found = manifest_bytes(connection, manifest.provenance.campaign)
+        if found is not None:
+            _check_same_plan(CampaignManifest.from_json(found), manifest)
+
     @repeated
     def extend_campaign(
         self,

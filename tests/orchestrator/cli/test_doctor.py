@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from campaigns.definition import load_definition
+from campaigns.plan import plan
+from orchestrator.binding import frozen
 from orchestrator.cli.rehearsing import KEY_VARIABLE, URL_VARIABLE
 from orchestrator.doctor import machine
 from orchestrator.doctor.machine import check_clock, check_store
+from orchestrator.owners import own_name
 from orchestrator.store import open_store
 from providers.rehearsal import GatewayOptions, start_gateway
 from providers.rehearsal.faults import FaultPlan
@@ -67,6 +71,61 @@ def test_a_campaign_that_would_run(tmp_path: Path, capsys: Capture) -> None:
     assert "went back as it came" in found["continuation"]["found"]
     assert found["ray"]["health"] == "skipped"
     assert not (tmp_path / "store").exists(), "it makes nothing"
+
+
+def failed(answer: Any) -> dict[str, str]:
+    """What failed, by check."""
+    return {
+        each["check"]: each["found"] for each in answer.data["checks"] if each["health"] == "failed"
+    }
+
+
+def test_what_plan_and_launch_would_refuse_is_told_in_one_list(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
+    file = campaign_file(tmp_path)
+    text = file.read_text(encoding="utf-8").replace('policy = "rule"', 'policy = "absent"')
+    file.write_text(f"limits = {{ spending_cap_cents = 100 }}\n{text}", encoding="utf-8")
+    (tmp_path / "file").write_text("")
+    options = ("--store", tmp_path / "file", "--skip-ray", "--skip-calls", "--json")
+    answer = ceo_arena(capsys, "doctor", file, *options)
+    assert (answer.code, answer.err) == (1, "")
+    told = failed(answer)
+    assert told.keys() == {"plan", "cap", "store", "key"}
+    assert "no policy 'absent'" in told["plan"]
+    assert "these routes have no prices: analyst" in told["cap"]
+    assert ceo_arena(capsys, "plan", file).code == 2
+
+
+def test_a_route_that_cannot_be_read_is_told_once(tmp_path: Path, capsys: Capture) -> None:
+    answer = told(tmp_path, capsys, protocol="smoke")
+    assert answer.code == 1
+    assert failed(answer).keys() == {"plan"}
+    assert 'The route of candidate "analyst"' in failed(answer)["plan"]
+    assert checks(answer)["call"]["health"] == "skipped"
+
+
+def test_another_plan_in_the_store_is_one_that_a_launch_refuses(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    planned = plan(load_definition(campaign_file(tmp_path)).short_form(14))
+    with open_store(str(tmp_path / "store"), create=True) as store:
+        store.catalogue.create_campaign(frozen(planned), planned.runs)
+        lease = store.catalogue.acquire_campaign("mine", own_name(), 600)
+        whole = told(tmp_path, capsys, "--skip-calls")
+        assert "campaign mine with another plan" in failed(whole)["store"]
+        short = told(tmp_path, capsys, "--skip-calls", "--days", "14")
+        assert failed(short) == {}
+        held = [each["found"] for each in short.data["checks"] if each["health"] == "warning"]
+        assert any("mine is being carried out by" in each for each in held)
+        store.catalogue.release(lease)
+    assert checks(told(tmp_path, capsys, "--days", "14"))["plan"]["health"] == "ok"
+
+
+def test_a_gateway_of_this_command_is_none_for_a_cluster(tmp_path: Path, capsys: Capture) -> None:
+    answer = told(tmp_path, capsys, "--address", "127.0.0.1:6379")
+    assert f"{URL_VARIABLE} is not set" in failed(answer)["call"]
 
 
 def test_without_calls_nothing_is_asked(

@@ -13,15 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from campaigns.definition import parse_definition
-from campaigns.plan import plan
 from manifests.errors import InputError
-from manifests.model import CampaignManifest
-from orchestrator.binding import frozen
 from orchestrator.cli.rehearsing import KEY_VARIABLE, URL_VARIABLE, rehearsal_gateway
 from providers.contract import ProviderFault
+from providers.routes import Route, parse_route
 from tests.orchestrator.cli.commands import SCRIPT, ceo_arena, ceo_arena_process
-from tests.orchestrator.cli.rehearsed import campaign_data, route
+from tests.orchestrator.cli.rehearsed import route
 from tests.providers.asking import KEY_VARIABLE as ASKING_KEY
 from tests.providers.asking import ask_at
 
@@ -34,15 +31,8 @@ def _no_gateway_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
 
 
-def manifest_of(*routes: dict[str, Any]) -> CampaignManifest:
-    """A campaign of these routes and one policy."""
-    candidates: list[dict[str, Any]] = [
-        {"id": f"model-{seat}", "seat": seat, "route": found}
-        for seat, found in enumerate(routes, start=1)
-    ]
-    candidates.append({"id": "rule", "seat": len(routes) + 1, "policy": "rule"})
-    data = campaign_data(candidates=candidates)
-    return frozen(plan(parse_definition(data, "the campaign of a test")))
+def parsed(*routes: dict[str, Any]) -> list[Route]:
+    return [parse_route(each, "the route of a test") for each in routes]
 
 
 def models_status(base_url: str, key: str) -> int:
@@ -99,10 +89,10 @@ class TestEmbedded:
     def test_a_campaign_that_rehearses_gets_one_with_a_key_of_its_own(
         self, capsys: Capture
     ) -> None:
-        manifest = manifest_of(route("analyst"), route("trader"))
+        routes = parsed(route("analyst"), route("trader"))
         keys = []
         for _ in range(2):
-            with rehearsal_gateway(manifest, None):
+            with rehearsal_gateway(routes, None):
                 url, key = os.environ[URL_VARIABLE], os.environ[KEY_VARIABLE]
                 assert models_status(url, key) == 200
                 assert models_status(url, "another-key") == 401
@@ -119,14 +109,14 @@ class TestEmbedded:
     def test_a_gateway_that_is_named_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
         for address in (None, "127.0.0.1:6379"):
-            with rehearsal_gateway(manifest_of(route("analyst")), address):
+            with rehearsal_gateway(parsed(route("analyst")), address):
                 assert os.environ[URL_VARIABLE] == "http://127.0.0.1:9/v1"
                 assert KEY_VARIABLE not in os.environ
 
     def test_a_fault_plan_is_followed(self, tmp_path: Path) -> None:
         plan = tmp_path / "faults.toml"
         plan.write_text('[[faults]]\nfault = "cut-stream"\nrate = 1.0\n', encoding="utf-8")
-        with rehearsal_gateway(manifest_of(route("analyst")), None, plan):
+        with rehearsal_gateway(parsed(route("analyst")), None, plan):
             asked = ask_at(
                 os.environ[URL_VARIABLE],
                 model="rehearsal-analyst",
@@ -147,26 +137,26 @@ class TestEmbedded:
         ):
             with (
                 pytest.raises(InputError, match=told),
-                rehearsal_gateway(manifest_of(*routes), None, plan),
+                rehearsal_gateway(parsed(*routes), None, plan),
             ):
                 pass
         monkeypatch.setenv(URL_VARIABLE, "http://127.0.0.1:9/v1")
         with (
             pytest.raises(InputError, match="gateway of this command"),
-            rehearsal_gateway(manifest_of(route("analyst")), None, plan),
+            rehearsal_gateway(parsed(route("analyst")), None, plan),
         ):
             pass
 
     def test_other_campaigns_get_none(self) -> None:
         real = {**route("analyst"), "endpoint_env": "SOME_BASE_URL"}
-        for manifest in (manifest_of(), manifest_of(real), manifest_of(route("analyst"), real)):
-            with rehearsal_gateway(manifest, None):
+        for routes in (parsed(), parsed(real), parsed(route("analyst"), real)):
+            with rehearsal_gateway(routes, None):
                 assert URL_VARIABLE not in os.environ
 
     def test_hosts_of_a_cluster_need_one_that_is_named(self) -> None:
         with (
             pytest.raises(InputError) as caught,
-            rehearsal_gateway(manifest_of(route("analyst")), "127.0.0.1:6379"),
+            rehearsal_gateway(parsed(route("analyst")), "127.0.0.1:6379"),
         ):
             pass
         assert "ceo-arena gateway" in str(caught.value)

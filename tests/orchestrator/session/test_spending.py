@@ -155,6 +155,12 @@ def test_caps_that_were_lost_are_told_and_keep_a_campaign_at_rest(
         assert "caps that were set for campaign faulty were lost" in refused.err
         assert "its file has a cap of $50.00" in refused.err
         assert "ceo-arena spending faulty --store" in refused.err
+    file = store.parent / "faulty.toml"
+    file.write_text(f'name = "{NAME}"\nextends = "rehearsal"\n', encoding="utf-8")
+    skipped = ("--skip-calls", "--skip-ray")
+    found = ceo_arena(capsys, "doctor", file, "--store", store, "--json", *skipped)
+    (cap,) = (each for each in found.data["checks"] if each["check"] == "cap")
+    assert (cap["health"], "were lost" in cap["found"]) == ("failed", True)
     assert ceo_arena(capsys, "spending", NAME, "--cap", "1", "--store", store).code == 0
     answer = ceo_arena(capsys, "why", NAME, "--store", store, "--json")
     assert "made again" not in answer.err
