@@ -1,7 +1,8 @@
 """The host: an actor that owns many runs, each with its lease and its world (runtime.md section 6).
 
 One call plays one run to its next rest and says how it ended. Whatever goes wrong in one run ends
-that run's call and touches no other. The host keeps nothing that the store lacks.
+that run's call and touches no other. The host keeps nothing that the store lacks. One that nobody
+asks for any more, because its node is cut off from Ray, gives its runs up by itself.
 """
 
 import asyncio
@@ -24,6 +25,11 @@ from orchestrator.session.services import ModelServices
 from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
 from orchestrator.tenure import tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World, put_to_rest
+
+MOST_SILENT_LEASES: Final = 2
+"""After so many lease times in which they hear nothing of each other, a scheduler gives a host up,
+and the host its runs.
+"""
 
 # How often the holds of people are read.
 _LOOK_SECONDS: Final = 0.5
@@ -55,13 +61,15 @@ class Host:
         self._unfit = _unfitness(self._manifest)
         self._stops: dict[str, StopRequest] = {}
         self._heeding: asyncio.Task[None] | None = None
+        self._silent_looks = 0
 
     async def play(self, run_id: str) -> RunEnd:
         """Play a run until it is completed, paused, stopped, or left."""
+        self._silent_looks = 0
         stop = self._stops[run_id] = StopRequest()
         run = self._store.run(RunKey(self._campaign, run_id))
         if self._heeding is None or self._heeding.done():
-            self._heeding = asyncio.create_task(self._heed_holds())
+            self._heeding = asyncio.create_task(self._heed())
         try:
             return await self._play_as_owner(run, stop)
         finally:
@@ -69,7 +77,10 @@ class Host:
             run.close()
 
     async def alive(self) -> None:
-        """Answers as long as the host's event loop goes round."""
+        """Answers as long as the host's event loop goes round; the host lives as long as it is
+        asked.
+        """
+        self._silent_looks = 0
 
     async def stop(self, kind: StopKind, reason: str, run_id: str | None = None) -> None:
         """Ask all runs that are being played, or one of them, to stop at their next boundary."""
@@ -77,9 +88,14 @@ class Host:
             if run_id in {None, each}:
                 request.ask(kind, reason)
 
-    async def _heed_holds(self) -> None:
-        """As long as a run is being played, look what people hold of it."""
+    async def _heed(self) -> None:
+        """As long as a run is being played, look what people hold of it, and whether anybody still
+        asks for the host. Looks are counted, and not the time, in which it may have stood still.
+        """
         while self._stops:
+            self._silent_looks += 1
+            if self._silent_looks * _LOOK_SECONDS > MOST_SILENT_LEASES * self._lease_seconds:
+                await self.stop(StopKind.LEAVE, "")
             # A store that cannot be read stops the runs by itself.
             with suppress(StoreError):
                 holds = await asyncio.to_thread(self._store.holds.of, self._campaign)

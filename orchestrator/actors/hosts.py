@@ -16,15 +16,14 @@ from typing import Any, Final
 import ray
 from ray.exceptions import ActorUnschedulableError, RayActorError, RayError, RayTaskError
 
-from orchestrator.actors.host import Host, RunEnd
+from orchestrator.actors.host import MOST_SILENT_LEASES, Host, RunEnd
 from orchestrator.actors.nodes import Processors, crowded, nodes_at_work, on_node, roomiest
 from orchestrator.world import StopKind
 
 # Calls that are no runs: questions and requests to stop.
 _CONTROL_CALLS: Final = 8
 
-# A host is asked for a sign of life, again and again, and given up after so many lease times.
-_MOST_SILENT_LEASES: Final = 2
+# A host is asked for a sign of life, again and again.
 _LOOKS_A_LEASE: Final = 2
 
 # How long the first runs wait for the last host to start.
@@ -246,13 +245,13 @@ class Hosts:
             while True:
                 sign = asyncio.ensure_future(place.actor.alive.remote())
                 # Several looks, because this process may have stood still instead of the host.
-                for _ in range(_MOST_SILENT_LEASES * _LOOKS_A_LEASE):
+                for _ in range(MOST_SILENT_LEASES * _LOOKS_A_LEASE):
                     await asyncio.wait({sign}, timeout=look)
                     if sign.done():
                         break
                 else:
                     sign.cancel()
-                    raise _StoodStill(_MOST_SILENT_LEASES * self._lease_seconds)
+                    raise _StoodStill(MOST_SILENT_LEASES * self._lease_seconds)
                 await sign
                 await asyncio.sleep(look)
         except (*_GONE, RayTaskError, _StoodStill) as error:

@@ -8,7 +8,7 @@ next goes on from the same state (runtime.md section 3).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from manifests.canonical import digest_bytes
 from manifests.errors import IntegrityError, StoreError
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.allowance import NOTHING, Allowance, Use, time_is_up
+from orchestrator.session.cancelling import given_a_moment, undisturbed
 from orchestrator.session.events import (
     Answered,
     Asked,
@@ -269,15 +270,22 @@ class Session:
             digest, most = digest_bytes(body), step.max_output_tokens
             asked = Asked(self.active_seconds(), ordinal, digest, most)
             await self._happen(asked, passed.at_most)
-            outcome = await self._sent(request, body)
-            used, cost = self.active_seconds(), passed.cost(outcome)
-            if isinstance(outcome, Fault):
-                await self._happen(Failed(used, ordinal, outcome), cost)
-            else:
-                await self._happen(Answered(used, ordinal, outcome), cost)
-            journaled = outcome
+            asking = self._answered(ordinal, request, body, passed)
+            journaled = await given_a_moment(asking, self._clock)
         finally:
             await passed.close(journaled)
+
+    async def _answered(
+        self, ordinal: int, request: Request, body: bytes, passed: Pass
+    ) -> Reply | Fault:
+        """Send a request and journal what came of it."""
+        outcome = await self._sent(request, body)
+        used, cost = self.active_seconds(), passed.cost(outcome)
+        if isinstance(outcome, Fault):
+            await self._happen(Failed(used, ordinal, outcome), cost)
+        else:
+            await self._happen(Answered(used, ordinal, outcome), cost)
+        return outcome
 
     async def _passed(self, ordinal: int, request_bytes: int, output_tokens: int) -> Pass | None:
         """The right to send a request; None when it has to wait, which is journaled, or to rest.
@@ -362,7 +370,7 @@ class Session:
 
     async def _append(self, event: Event, microdollars: int | None) -> None:
         # The journal's transaction is never abandoned half-way: a cancelled session waits for it.
-        await _undisturbed(asyncio.to_thread(self._journal.append, event, microdollars))
+        await undisturbed(asyncio.to_thread(self._journal.append, event, microdollars))
 
     async def _keep(self, answered: Answered, microdollars: int | None) -> None:
         """Journal a reply, which is paid: while the disk is full or the database away, it waits
@@ -393,13 +401,3 @@ class Session:
 def sealed_decision(state: SessionState, company_id: str, version: int) -> CompanyDecision | None:
     """The decision of a closed attempt, or None when it did not seal."""
     return state.draft.to_decision(company_id, version) if state.seals else None
-
-
-async def _undisturbed(work: Awaitable[None]) -> None:
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        task.exception()  # seen, so that nobody reports it as lost
-        raise

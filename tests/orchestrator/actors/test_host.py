@@ -1,4 +1,4 @@
-"""A host, without Ray: which package it plays with."""
+"""A host, without Ray: which package it plays with, and for how long when nobody asks for it."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from orchestrator.actors import host
 from orchestrator.binding import frozen
 from orchestrator.lifecycle import RunState
 from orchestrator.quota import LimitLedger
-from orchestrator.store import open_store
+from orchestrator.store import RunKey, Store, open_store
 from tests.orchestrator.trial import NAME, REFERENCE, definition
 
 
@@ -43,3 +43,32 @@ def test_a_host_plays_only_with_the_package_of_the_manifest(
             assert end.state is RunState.PLANNED
             assert "engine/new.py" in end.trouble
             assert f"the package it was started with (ceo-arena {version})" in end.trouble
+
+
+def test_a_host_that_nobody_asks_for_any_more_gives_its_runs_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "shared_ledger", lambda: LimitLedger(tmp_path / "limits"))
+    changes = {
+        "horizon_days": 98_000,
+        "candidates": [{"id": "ada", "seat": 1, "policy": "price-follower"}],
+        "lineups": ["reference"],
+        "limits": {"lease_seconds": 1},
+    }
+    planned = plan(definition(**changes, baseline=None))
+
+    async def play(store: Store, run_id: str) -> None:
+        playing_host, run = host.Host(store.location, NAME), store.run(RunKey(NAME, run_id))
+        playing = asyncio.create_task(playing_host.play(run_id))
+        # Longer than two lease times.
+        for _ in range(30):
+            await playing_host.alive()
+            await asyncio.sleep(0.1)
+        assert not playing.done()
+        end = await playing
+        assert (end.state, end.trouble) == (RunState.RUNNING, "")
+        assert run.status().lease.owner is None
+
+    with open_store(str(tmp_path / "store"), create=True) as store:
+        store.catalogue.create_campaign(frozen(planned), planned.runs)
+        asyncio.run(play(store, planned.runs[0].run_id))

@@ -22,7 +22,7 @@ from orchestrator.session.loop import Opening
 from orchestrator.session.sql import QueryRefused
 from orchestrator.session.state import SessionState
 from orchestrator.session.tools.context import ToolContext
-from providers.contract import Fault
+from providers.contract import Fault, Reply, Request
 from tests.orchestrator.session import attempts
 from tests.orchestrator.session.attempts import (
     BAD_REQUEST,
@@ -36,6 +36,7 @@ from tests.orchestrator.session.attempts import (
     TRANSIENT,
     Attempt,
     MemoryJournal,
+    Script,
     reply,
 )
 
@@ -252,3 +253,36 @@ def test_a_cancelled_session_finishes_the_commit_that_it_has_begun() -> None:
     assert attempt.journal.kinds()[-1] == "Answered"
     assert attempt.play()[0] is SEALED
     assert len(attempt.model.asked) == 1
+
+
+def test_a_cancelled_session_does_not_wait_for_ever_for_its_reply() -> None:
+    asked, hung_up = asyncio.Event(), asyncio.Event()
+
+    class Endless(Script):
+        async def ask(
+            self,
+            request: Request,
+            *,
+            body: bytes | None = None,
+            within_seconds: float | None = None,
+        ) -> Reply:
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                hung_up.set()
+            return await super().ask(request, body=body, within_seconds=within_seconds)
+
+    attempt = Attempt([])
+    attempt.model = Endless(attempt.clock, [])
+
+    async def play() -> None:
+        task = asyncio.create_task(attempt.session().run())
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(play())
+    assert hung_up.is_set()
+    assert attempt.journal.kinds()[-1] == "Asked"

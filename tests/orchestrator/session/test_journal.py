@@ -169,6 +169,45 @@ def test_a_reply_for_a_stale_owner_goes_into_the_ledger_and_changes_nothing(run:
     ]
 
 
+def test_a_reply_that_comes_just_after_its_owner_became_a_stale_one_goes_there_too(
+    run: RunStore,
+) -> None:
+    stale = samples.start(run, "host-1", 0)
+
+    async def play() -> None:
+        asked, answer = asyncio.Event(), asyncio.Event()
+
+        class Waiting(Script):
+            async def ask(
+                self,
+                request: Request,
+                *,
+                body: bytes | None = None,
+                within_seconds: float | None = None,
+            ) -> Reply:
+                asked.set()
+                await answer.wait()
+                return await super().ask(request, body=body, within_seconds=within_seconds)
+
+        class Patient(FakeClock):
+            async def sleep(self, seconds: float) -> None:
+                self.slept.append(seconds)
+                await asyncio.Event().wait()
+
+        playing = asyncio.create_task(session(run, stale, Waiting(Patient(), [reply(SEAL)])).run())
+        await asked.wait()
+        run.acquire("host-2", 60)
+        playing.cancel()
+        await asyncio.sleep(0)
+        answer.set()
+        with pytest.raises(asyncio.CancelledError):
+            await playing
+
+    asyncio.run(play())
+    (kept,) = SessionStore(run).late_replies()
+    assert (kept.request, kept.owner, kept.epoch) == (1, "host-1", stale.epoch)
+
+
 @pytest.mark.parametrize(
     "event",
     [
