@@ -101,6 +101,15 @@ class GatewayProcess:
         self.process.kill()
         self.process.communicate()
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Meanwhile it answers nobody."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
     def entries(self) -> list[Entry]:
         """What was asked and answered so far, by its own notes."""
         lines = self.ledger.read_bytes().splitlines() if self.ledger.exists() else []

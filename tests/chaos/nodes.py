@@ -19,14 +19,7 @@ import json, sys
 from ray.cluster_utils import Cluster
 
 size = {"num_cpus": 1, "object_store_memory": 80 << 20}
-# A node whose raylet does not answer three times is lost, after nine seconds.
-soon = {
-    "health_check_period_ms": 1000,
-    "health_check_timeout_ms": 2000,
-    "health_check_failure_threshold": 3,
-}
-head = {**size, "include_dashboard": False, "_system_config": soon}
-cluster = Cluster(initialize_head=True, head_node_args=head)
+cluster = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
 nodes = [cluster.head_node]
 print(json.dumps(cluster.address), flush=True)
 
@@ -45,6 +38,14 @@ for order in sys.stdin:
         print("null", flush=True)
 """
 
+# Ray gives a node up whose raylet does not answer three times: after some ten seconds.
+_HEALTH: Final = {
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_timeout_ms": "3000",
+    "RAY_health_check_failure_threshold": "3",
+}
+
 
 class Node:
     """One node: its id, and its raylet, whose children are the actors."""
@@ -57,12 +58,24 @@ class Node:
     def actors(self) -> list[psutil.Process]:
         return self.raylet.children(recursive=True)
 
+    def hosts(self) -> list[psutil.Process]:
+        """Those that play runs."""
+        return [each for each in self.actors() if _title(each).startswith("ray::Host")]
+
     def holds(self, process: int) -> bool:
         """Whether this process is one of the node's."""
         try:
             return self.raylet.pid in {each.pid for each in psutil.Process(process).parents()}
         except psutil.NoSuchProcess:
             return False
+
+
+def _title(process: psutil.Process) -> str:
+    """What Ray calls a process by the actor that it is."""
+    try:
+        return "".join(process.cmdline()[:1])
+    except psutil.NoSuchProcess:
+        return ""
 
 
 class RayCluster:
@@ -125,6 +138,7 @@ def ray_cluster(temporary: str, **environment: str) -> Iterator[RayCluster]:
         env={
             **os.environ,
             **settings,
+            **_HEALTH,
             **environment,
             "TMPDIR": temporary,
             "PYTHONPATH": os.pathsep.join([str(PATIENT), os.environ.get("PYTHONPATH", "")]),

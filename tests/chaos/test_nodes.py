@@ -1,5 +1,5 @@
 """A campaign on a cluster of several nodes goes on without the command that launched it, without
-its scheduler's process, and without a node; nodes join and are drained.
+its scheduler's process, and without a node, be it dead or alive where nobody reaches it.
 """
 
 import os
@@ -9,14 +9,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import resources
 from pathlib import Path
 
 import psutil
 import pytest
 
+from orchestrator.session.events import Asked
 from orchestrator.status.progress import CampaignProgress, ProgressReader
 from orchestrator.store import Store, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place, undisturbed
+from tests.chaos.models import (
+    REHEARSAL,
+    Journals,
+    check_nothing_was_done_twice,
+    gateway_process,
+    read_journals,
+    undisturbed_models,
+)
 from tests.chaos.nodes import Node, RayCluster, ray_cluster
 from tests.patience import until
 from tests.postgresql import Server
@@ -25,6 +35,17 @@ pytestmark = pytest.mark.xdist_group("nodes")
 
 # A run takes as many tenths of a second as it has weeks.
 DAYS = 1400
+
+ASKING_DAYS = 28
+
+REHEARSED_DAYS = 140
+REHEARSED = (
+    (resources.files("campaigns") / "library" / "rehearsal.toml")
+    .read_text(encoding="utf-8")
+    .replace("{", "{{")
+    .replace("}", "}}")
+    .replace('name = "rehearsal"', f'name = "{CAMPAIGN}"\nhorizon_days = {{days}}')
+)
 
 
 @pytest.fixture
@@ -38,6 +59,7 @@ class Observer:
     """Who looks at a campaign through its store alone."""
 
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._reader = ProgressReader(store, CAMPAIGN)
 
     def progress(self) -> CampaignProgress:
@@ -55,6 +77,15 @@ class Observer:
             for run in self.progress().runs
             if run.owner is not None and node.holds(process_of(run.owner))
         }
+
+    def journals(self) -> Journals:
+        return read_journals(self._store)
+
+    def asking_on(self, node: Node) -> set[str]:
+        """The attempts of a node's runs that have sent a request and stored no answer."""
+        runs, attempts = self.runs_on(node), self.journals().attempts.items()
+        asking = {name for name, events in attempts if isinstance(events[-1], Asked)}
+        return {name for name in asking if name.split("/")[1] in runs}
 
 
 @contextmanager
@@ -92,8 +123,10 @@ def test_a_campaign_on_a_cluster_outlives_its_command_and_its_scheduler(trial: P
             scheduler = until(observer.scheduler)
             assert scheduler is not None
             assert ray.head.holds(scheduler)
+            hosts = [host for node in nodes for host in node.hosts()]
             psutil.Process(scheduler).kill()
             until(lambda: observer.scheduler() not in {None, scheduler})
+            until(lambda: all(map(has_ended, hosts)), "the hosts have outlived their scheduler")
 
             again = trial.run(*launch, environment=ray.environment)
             assert again.returncode == 3, again.stderr
@@ -135,6 +168,69 @@ def test_a_node_that_is_lost_rejoins_and_is_drained_costs_no_window(trial: Place
         assert done.returncode == 0, done.stderr
         assert trial.evidence() == undisturbed(trial.file)
         check_audit(trial)
+
+
+def test_what_a_node_does_that_others_have_given_up_changes_nothing(
+    tmp_path: Path, postgresql: Server
+) -> None:
+    """Two owners: Ray gives the node up, its host stands still until another one plays its runs,
+    and then goes on living.
+    """
+    location = postgresql.url(postgresql.new_database())
+    with (
+        place(tmp_path, REHEARSAL, ASKING_DAYS, location) as trial,
+        gateway_process(tmp_path / "ledger") as gateway,
+    ):
+        worlds, journals, _ = undisturbed_models(trial.file, tmp_path / "undisturbed")
+        with ray_cluster(trial.temporary, **gateway.environment) as ray:
+            stale = ray.add()
+            command = ("launch", str(trial.file), "--address", ray.address, "--hosts", "2")
+            environment = ray.environment | gateway.environment
+            launched = trial.start(*command, environment=environment)
+            with observed(trial) as observer:
+                until(partial(observer.asking_on, stale), "nobody asks there")
+                with gateway.standing_still():
+                    stale.raylet.suspend()
+                    until(lambda: len(ray.head.hosts()) == 2, "the lost host was not replaced")
+                    runs, attempts = observer.runs_on(stale), observer.asking_on(stale)
+                    assert attempts
+                    for host in stale.hosts():
+                        host.suspend()
+                    until(lambda: runs <= observer.runs_on(ray.head), "its runs were left to it")
+                for host in stale.hosts():
+                    host.resume()
+                until(lambda: attempts <= observer.journals().late.keys(), "nothing came late")
+            done = finished(launched)
+        assert done.returncode == 0, done.stderr
+        assert trial.evidence() == worlds
+        with open_store(location) as store:
+            found = read_journals(store)
+        assert found.conversations() == journals.conversations()
+        check_nothing_was_done_twice(found, gateway.entries())
+        check_audit(trial)
+
+
+def test_a_rehearsal_on_two_nodes_is_that_of_one_machine(
+    tmp_path: Path, postgresql: Server
+) -> None:
+    """The whole matrix, 27 runs, of which the engine alone tells how they must end."""
+    location = postgresql.url(postgresql.new_database())
+    with (
+        place(tmp_path, REHEARSED, REHEARSED_DAYS, location) as trial,
+        ray_cluster(trial.temporary) as ray,
+    ):
+        nodes = [ray.head, ray.add()]
+        command = ("launch", str(trial.file), "--address", ray.address)
+        launched = trial.start(*command, environment=ray.environment)
+        with observed(trial) as observer:
+            until(lambda: all(map(observer.runs_on, nodes)), "the hosts are not spread")
+        done = finished(launched)
+        assert done.returncode == 0, done.stderr
+        found = trial.evidence()
+        assert len(found) == 27
+        assert found == undisturbed(trial.file)
+        replayed = trial.run("replay")
+        assert replayed.returncode == 0, replayed.stdout
 
 
 def drain(ray: RayCluster, node: Node) -> None:
