@@ -167,6 +167,43 @@ def test_filters_lead_to_windows_of_a_status_and_to_a_candidate(
         assert found.page.get_by_role("button", name="Next window").is_disabled()
 
 
+# As soon as the controls are there, and before a moment is: its scripts are loaded later.
+EARLY = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("#company option")) return;
+  observer.disconnect();
+  const control = document.querySelector("#%s");
+  control.value = [...control.options].find((each) => each.text.includes("%s")).value;
+  control.dispatchEvent(new Event("change"));
+}).observe(document, { childList: true, subtree: true });
+"""
+
+
+@pytest.mark.parametrize(
+    ("control", "choice", "expected"),
+    [
+        ("candidate", "buyer", f"{NAME}/{PLAYED}/3/0"),
+        ("status", "provider error", f"{NAME}/{OPEN}/1/0"),
+        ("run", OPEN, f"{NAME}/{OPEN}/1/0"),
+        ("company", "rival", f"{NAME}/{PLAYED}/2/0"),
+    ],
+)
+def test_what_is_chosen_before_a_moment_is_shown_is_heeded(
+    browser: Browser, page: Path, control: str, choice: str, expected: str
+) -> None:
+    tab = browser.new_page()
+    try:
+        found = Shown(tab)
+        tab.add_init_script(EARLY % (control, choice))
+        tab.goto(link(page, PLAYED, 1, 0))
+        expect(tab.locator("#story h2").first).to_be_visible()
+        expect(tab).to_have_url(re.compile(re.escape(f"#{expected}") + "$"))
+        expect(tab.locator(f"#{control} option:checked")).to_contain_text(choice)
+        assert found.said == []
+    finally:
+        tab.close()
+
+
 def test_a_company_is_chosen_in_the_table_of_all(browser: Browser, page: Path) -> None:
     with shown(browser, link(page, PLAYED, 1, 7)) as found:
         found.page.locator("#market").get_by_role("button", name="rival").click()

@@ -24,9 +24,9 @@
     if (next !== location.hash) { history.pushState(null, "", next); show(); }
   }
 
-  // Who moves on before the last move is shown starts from there all the same: from the address.
+  // Who moves on before the last move is shown, or the first moment, starts from there all the same:
+  // from the address.
   const jump = (version, seat) => {
-    if (!view) return;
     const { campaign, run } = asked();
     go(campaign, run, seat, Math.min(Math.max(version, 0), lastVersion(campaign, run)));
   };
@@ -106,20 +106,19 @@
   }
 
   function turned(by) {
-    if (!view) return;
     const from = asked(), runs = shownRuns(at("candidate").value, at("status").value);
     const place = runs.findIndex(({ run, campaign }) => run === from.run && campaign === from.campaign) + by;
     if (runs[place]) moveTo(runs[place], at("candidate").value);
   }
 
   function filtered() {
-    if (!view) return;
     const candidate = at("candidate").value, runs = shownRuns(candidate, at("status").value);
-    if (!runs.length) { fillControls(view); at("said").textContent = "No run has such a window."; return; }
+    if (!runs.length) { fillControls(asked()); at("said").textContent = "No run has such a window."; return; }
     at("said").textContent = "";
-    const here = runs.find(({ run }) => run === view.run) ?? runs[0];
-    moveTo(here, candidate);
+    const { run: from } = asked();
+    moveTo(runs.find(({ run }) => run === from) ?? runs[0], candidate);
     fillControls(asked());
+    if (!view) return;
     view.status = at("status").value;
     render();
   }
@@ -153,7 +152,8 @@
     at("candidate").addEventListener("change", filtered);
     at("status").addEventListener("change", filtered);
     at("run").addEventListener("change", (event) => {
-      const chosen = shownRuns("", "").find(({ campaign, run }) => address(campaign, run, view.seat, view.version) === event.target.value);
+      const { seat, version } = asked();
+      const chosen = shownRuns("", "").find(({ campaign, run }) => address(campaign, run, seat, version) === event.target.value);
       if (chosen) moveTo(chosen, "");
     });
     at("company").addEventListener("change", (event) => jump(asked().version, Number(event.target.value)));
