@@ -34,8 +34,8 @@ from orchestrator.store import (
     RunKey,
     RunStatus,
     RunStore,
+    Store,
     is_shared,
-    open_store,
 )
 from orchestrator.suspicion import Standing, Suspicion
 from orchestrator.tenure import queue_again, tenure_of_campaign, tenure_of_run
@@ -65,31 +65,31 @@ class CampaignEnd:
 
 
 class CampaignScheduler:
-    """Carries one campaign out on some hosts, in the name of `owner`, until it is at rest or `left`
-    is set: then all runs stop at their next boundary, in no other state.
+    """Carries one campaign of a store out on some hosts, in the name of `owner`, until it is at
+    rest or `left` is set: then all runs stop at their next boundary, in no other state.
     """
 
     def __init__(
-        self, location: str, campaign: str, hosts: int, owner: str, left: asyncio.Event
+        self, store: Store, campaign: str, hosts: int, owner: str, left: asyncio.Event
     ) -> None:
         self._owner = owner
-        self._store = open_store(location)
-        self._catalogue = self._store.catalogue
+        self._store = store
+        self._catalogue = store.catalogue
         self._campaign = campaign
         manifest = self._catalogue.manifest_in_force(campaign)
         self._plan = bound_plan(manifest)
         self._limits = execution_limits(manifest)
         self._hosts = Hosts(
-            location,
+            store.location,
             campaign,
             hosts,
             self._limits.max_active_runs,
             self._limits.lease_seconds,
-            spread=is_shared(location),
+            spread=is_shared(store.location),
         )
         self._suspicion = Suspicion()
         self._webhook = Webhook()
-        self._metrics = CampaignMetrics(self._store, campaign)
+        self._metrics = CampaignMetrics(store, campaign)
         self._views: dict[str, RunView] = {}
         self._due: dict[str, float] = {}
         self._calls: dict[str, asyncio.Task[RunEnd]] = {}

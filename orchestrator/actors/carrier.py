@@ -63,10 +63,9 @@ class Carrier:
         if charge.announced is not None:
             await asyncio.to_thread(_succeed, charge.location, charge.announced)
         owner = charge.owner or own_name()
-        scheduler = CampaignScheduler(
-            charge.location, charge.campaign, charge.hosts, owner, self._left
-        )
-        return await scheduler.carry_out(revived=revived)
+        with open_store(charge.location) as store:
+            scheduler = CampaignScheduler(store, charge.campaign, charge.hosts, owner, self._left)
+            return await scheduler.carry_out(revived=revived)
 
 
 def _succeed(location: str, announced: Lease) -> None:
