@@ -34,8 +34,12 @@ class Scratch:
         self._lock = -1
 
     def path(self) -> Path:
-        """The directory. May be called from many threads."""
+        """The directory; another one when somebody has removed it. May be called from many
+        threads.
+        """
         with self._making:
+            if self._path is not None and not _holds(self._lock, self._path):
+                self._forget()
             if self._path is None:
                 clear_scratch(self._kind, self._parent)
                 made = Path(tempfile.mkdtemp(prefix=f"{_UNBORN}{self._kind}-", dir=self._parent))
@@ -46,11 +50,14 @@ class Scratch:
     def close(self) -> None:
         """Remove the directory; asking for its path makes another one."""
         with self._making:
-            if self._path is None:
-                return
-            shutil.rmtree(self._path, ignore_errors=True)
-            os.close(self._lock)
-            self._path = None
+            if self._path is not None:
+                self._forget()
+
+    def _forget(self) -> None:
+        assert self._path is not None
+        shutil.rmtree(self._path, ignore_errors=True)
+        os.close(self._lock)
+        self._path = None
 
 
 def clear_scratch(kind: str, parent: Path | None = None) -> None:
@@ -82,3 +89,11 @@ def _locked(directory: Path) -> int:
         os.close(number)
         raise
     return number
+
+
+def _holds(lock: int, directory: Path) -> bool:
+    """Whether a lock is that of the directory which is at this path now."""
+    try:
+        return os.path.samestat(os.fstat(lock), directory.stat())
+    except FileNotFoundError:
+        return False

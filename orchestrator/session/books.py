@@ -32,14 +32,16 @@ class Books:
     """
 
     def __init__(self, path: Path) -> None:
-        """Begin empty books at ``path``, replacing what is there. Raises StoreError."""
+        """Begin empty books at ``path``, in a directory that exists, replacing what is there.
+
+        Raises StoreError.
+        """
         self.path = path
         self._chronicle = Chronicle()
         self._preceding: Sequence[CompanyDay] = ()
         self._latest: Sequence[CompanyDay] = ()
         self._shown = -1
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
             path.write_bytes(_blank())
         except (sqlite3.Error, OSError) as error:

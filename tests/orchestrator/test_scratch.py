@@ -69,6 +69,16 @@ def test_what_a_killed_process_left_goes_with_the_next_one_and_what_is_in_use_st
         alive.kill()
 
 
+def test_one_that_somebody_removes_is_made_again_and_stays(tmp_path: Path) -> None:
+    with closing(Scratch("books", tmp_path)) as scratch:
+        removed = scratch.path()
+        removed.rmdir()
+        assert scratch.path() != removed
+        removed.mkdir()
+        clear_scratch("books", tmp_path)
+        assert list(tmp_path.iterdir()) == [scratch.path()]
+
+
 def test_one_that_is_only_being_made_is_left_until_it_is_old(tmp_path: Path) -> None:
     young, old = tmp_path / "new-books-1", tmp_path / "new-books-2"
     young.mkdir()

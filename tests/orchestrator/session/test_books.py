@@ -143,10 +143,10 @@ def test_a_place_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None
 
 
 def test_closed_books_leave_no_file(tmp_path: Path) -> None:
-    books = opened(tmp_path / "deep" / "books.db", 2)
+    books = opened(tmp_path / "books.db", 2)
     books.close()
     books.close()
-    assert list((tmp_path / "deep").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_companies_open_their_windows_in_threads(tmp_path: Path) -> None:
