@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 
-def run(*command: str | Path) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(*command: str | Path, cwd: Path = ROOT) -> None:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
@@ -63,6 +63,26 @@ def test_a_benchmark_prints_one_json_object_last() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "engine.py")]
     done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]).keys() == {"ratio", "growth"}
+
+
+GROUPED = """
+import pytest
+
+@pytest.mark.xdist_group("together")
+@pytest.mark.parametrize("number", range(4))
+def test_it(number, worker_id):
+    with open("workers", "a") as file:
+        file.write(worker_id + "\\n")
+"""
+
+
+def test_tests_of_a_group_run_in_one_process(tmp_path: Path) -> None:
+    """Where they do not, each process makes again what the tests of a group share."""
+    (tmp_path / "test_grouped.py").write_text(GROUPED, encoding="utf-8")
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-n", "2"]
+    run(sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", tmp_path, cwd=tmp_path)
+    workers = (tmp_path / "workers").read_text(encoding="utf-8").split()
+    assert (len(workers), len(set(workers))) == (4, 1)
 
 
 LAYERS = "The packages stand in layers"
