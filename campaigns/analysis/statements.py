@@ -19,7 +19,8 @@ emphasis and of code are no words.
 import re
 from typing import Final
 
-_ENDS: Final = re.compile(r"(?<=[.!?;])\s+|[\r\n]+")
+_LINE_ENDS: Final = re.compile(r"[\r\n]+")
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?;])\s+")
 _IF: Final = re.compile(r"\bif\b", re.IGNORECASE)
 _NOT_CONDITIONAL: Final = re.compile(r"\b(?:as|even|what)\s+$", re.IGNORECASE)
 _TURN: Final = re.compile(
@@ -31,7 +32,9 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019.,%-][^\W_]+)*")
 
 def if_then_statements(text: str) -> int:
     """How many sentences of a text are if-then statements."""
-    return sum(_is_statement(sentence) for sentence in _ENDS.split(text))
+    # Most lines say no "if", and are many.
+    lines = filter(_IF.search, _LINE_ENDS.split(text))
+    return sum(_is_statement(each) for line in lines for each in _SENTENCE_ENDS.split(line))
 
 
 def _is_statement(sentence: str) -> bool:

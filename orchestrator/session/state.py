@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Final
 
 import msgspec
 
@@ -209,11 +208,9 @@ def _corrected(state: SessionState, event: Corrected) -> SessionState:
     return _with(state, unanswered=False, messages=(*messages, UserMessage(event.text)))
 
 
-_COUNTS: Final = Counts.__struct_fields__
-
-
 def _counted(state: SessionState, **more: int) -> Counts:
-    return Counts(**{name: getattr(state.counts, name) + more.get(name, 0) for name in _COUNTS})
+    counts = {name: getattr(state.counts, name) + value for name, value in more.items()}
+    return msgspec.structs.replace(state.counts, **counts)
 
 
 def _with(state: SessionState, **values: object) -> SessionState:
