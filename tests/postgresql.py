@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from urllib.parse import quote
 import psutil
 import psycopg
 import pytest
+
+from tests import server_guard
 
 USER: Final = "arena"
 PASSWORD: Final = "s3cret-of-the-tests"
@@ -150,7 +153,7 @@ def running_server() -> Iterator[Server]:
     """A server with no store in it, gone at the end; skips the test where there can be none."""
     directory = Path(tempfile.mkdtemp(prefix="pg-", dir=_quick_place()))
     directory.chmod(0o755)
-    try:
+    with _guarded(directory):
         server = Server(directory, _programs())
         server.initialize()
         server.start()
@@ -158,8 +161,23 @@ def running_server() -> Iterator[Server]:
             yield server
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def _guarded(directory: Path) -> Iterator[None]:
+    """Let a directory, and a server that is still in it, go with this process or with the block."""
+    with subprocess.Popen(
+        [sys.executable, Path(server_guard.__file__), directory],
+        stdin=subprocess.PIPE,
+        # A signal for the tests, such as ctrl-C, is none for what comes after them.
+        start_new_session=True,
+    ) as guard:
+        try:
+            yield
+        finally:
+            assert guard.stdin is not None
+            guard.stdin.close()
+            guard.wait()
 
 
 def _quick_place() -> str:
