@@ -2,11 +2,11 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from campaigns.report.palette import INK, MUTED, PAPER, RULE, Look
+from campaigns.report.palette import INK, MUTED, PAPER, RULE
 
 
 class Room(NamedTuple):
@@ -63,8 +63,6 @@ _STYLE: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",
     "axes.unicode_minus": True,
 }
-
-Looks: TypeAlias = Mapping[str, Look]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,24 @@
 """Commands that turn what campaigns left into findings: tables, figures, a report."""
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from manifests.errors import StoreError
 from orchestrator.cli.bundles import checked_bundle
 from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
-    INCOMPLETE,
     STORE_VARIABLE,
     JsonOption,
     notice,
     print_json,
     progress_bar,
+    writing,
 )
 from orchestrator.cli.tables import print_text
 
@@ -101,7 +100,7 @@ def analyze(
     tables = all_tables(found)
     folder = out or (None if as_json else Path("ceo-arena-analysis"))
     if folder is not None:
-        with _writing(folder):
+        with writing(folder):
             written = write_tables(tables.values(), folder)
         notice(f"{len(written)} files written to {folder}")
     if as_json:
@@ -114,7 +113,7 @@ def analyze(
     for difference in differences:
         notice(f"A bundle differs from its records: {difference}")
     if differences or not found.is_complete:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @app.command()
@@ -155,7 +154,7 @@ def report(
     sources = followed(_places(names, store, scores, bundle), names or [], bundled)
     labels = (each.campaign for each in found.evidence)
     runs = sum(len(each.planned) for each in found.evidence)
-    with _writing(out), closing(sources), progress_bar("following runs", runs) as done:
+    with writing(out), closing(sources), progress_bar("following runs", runs) as done:
         write_tables(tables.values(), out / "tables")
         write_figures((each for own in figures.values() for each in own), out / "figures")
         # Plain tables come last in the evidence; the names are those that it gives to all.
@@ -179,7 +178,7 @@ def report(
     for difference in differences:
         notice(f"A bundle differs from its records: {difference}")
     if differences or not found.is_complete:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _study(
@@ -217,14 +216,3 @@ def _places(
     if stores or (not names and (scores or bundles)):
         return stores or []
     return [os.environ.get(STORE_VARIABLE) or DEFAULT_STORE]
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Tell a person when the system does not take the files."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{folder} cannot be written: {error.strerror or error}.", "Name another folder."
-        ) from error

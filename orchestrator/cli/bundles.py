@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from manifests.errors import InputError, StoreError
+from manifests.errors import InputError
 from orchestrator.cli.keys import PublicKeysOption, private_keys, public_keys
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
     JsonOption,
     NameArgument,
@@ -16,6 +17,7 @@ from orchestrator.cli.output import (
     chosen_campaign,
     notice,
     print_json,
+    writing,
 )
 from orchestrator.cli.tables import print_text
 
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from orchestrator.bundle.reading import BundleSource
 
 app = typer.Typer()
-
-REFUSED: Final = 1
 
 _MOST_TOLD: Final = 20
 
@@ -137,7 +137,7 @@ def verify(
     else:
         _show(opened, keys)
     if found:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @app.command()
@@ -173,14 +173,10 @@ def schemas(
     from manifests.bundle import document
     from orchestrator.bundle.schemas import schemas as all_schemas
 
-    try:
+    with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         for name, schema in all_schemas().items():
             (out / name).write_bytes(document(schema))
-    except OSError as error:
-        raise StoreError(
-            f"{out} cannot be written: {error.strerror or error}.", "Name another directory."
-        ) from error
 
 
 def checked_bundle(path: Path, keys: "list[PublicKey]") -> "BundleSource":

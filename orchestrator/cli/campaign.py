@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
-    INCOMPLETE,
     AddressOption,
+    CampaignArgument,
     Column,
     DaysOption,
     FaultsOption,
@@ -25,6 +26,7 @@ from orchestrator.cli.output import (
     tell_made_again,
 )
 from orchestrator.cli.steering import DayOption, resume_below
+from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
     from orchestrator.status.progress import CampaignProgress
@@ -37,12 +39,7 @@ _LOOK_SECONDS: Final = 1.0
 
 @app.command()
 def launch(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
-        ),
-    ],
+    campaign: CampaignArgument,
     days: DaysOption = None,
     store: StoreOption = DEFAULT_STORE,
     hosts: HostsOption = None,
@@ -223,7 +220,7 @@ def watch(
             shown.close(progress)
     _say_where_it_stands(progress, store)
     if not progress.finished:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _serve(location: str, name: str, port: int, as_json: bool) -> None:
@@ -247,7 +244,7 @@ def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None
         answers = print_results(store, progress.campaign, as_json)
     _say_where_it_stands(progress, store.location)
     if not (progress.finished and answers):
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
@@ -266,7 +263,6 @@ def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
 
 
 def _show(progress: "CampaignProgress", runs: bool) -> None:
-    from orchestrator.cli.tables import print_table, print_text
     from orchestrator.cli.watching import obstructed, outlook, stragglers, summary
 
     owner = "nobody carries it out" if progress.owner is None else f"by {progress.owner}"

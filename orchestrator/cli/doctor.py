@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
     AddressOption,
+    CampaignArgument,
     DaysOption,
     JsonOption,
     StoreOption,
@@ -25,18 +27,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-SICK = 1
-"""The exit code when something would keep the campaign from running."""
-
 
 @app.command()
 def doctor(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
-        ),
-    ],
+    campaign: CampaignArgument,
     days: DaysOption = None,
     store: StoreOption = DEFAULT_STORE,
     address: AddressOption = None,
@@ -75,7 +69,7 @@ def doctor(
     else:
         _show(campaign, found, healthy=healthy)
     if not healthy:
-        raise typer.Exit(SICK)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _lost_caps(campaign: str, location: str) -> Iterator["Finding"]:

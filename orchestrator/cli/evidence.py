@@ -10,6 +10,7 @@ from manifests.errors import InputError
 from orchestrator.cli.bundles import BundleOption, checked_bundle
 from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
     MOST_HOSTS,
     JsonOption,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-DIFFERS: Final = 1
 _MOST_NAMED: Final = 3
 
 
@@ -87,7 +87,7 @@ def replay(
     else:
         _show(report)
     if report.differences or report.nothing_recorded:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _replay_store(

@@ -10,9 +10,10 @@ import typer
 
 from manifests.errors import ArenaError
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
-    INCOMPLETE,
     AddressOption,
+    CampaignArgument,
     Column,
     DaysOption,
     HostsOption,
@@ -66,12 +67,7 @@ def campaigns(as_json: JsonOption = False) -> None:
 
 @app.command("plan")
 def show_plan(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
-        ),
-    ],
+    campaign: CampaignArgument,
     days: DaysOption = None,
     runs: Annotated[bool, typer.Option("--runs", help="List every run as well.")] = False,
     estimated: Annotated[
@@ -142,7 +138,7 @@ def results(
     with open_store(store) as opened:
         answers = print_results(opened, chosen_campaign(opened, name), as_json)
     if not answers:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @app.command("search-rule")
@@ -214,7 +210,7 @@ def search_rule(
     elif found.search is not None:
         print_json(search_json(found.search))
     if not found.complete:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Commands about manifests: show one, compare two, prove an endpoint."""
 
 import binascii
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from manifests.errors import InputError
-from orchestrator.cli.output import DEFAULT_STORE, JsonOption, StoreOption, print_json
+from orchestrator.cli.output import ANSWER_IS_NO, DEFAULT_STORE, JsonOption, StoreOption, print_json
 from orchestrator.cli.tables import NOTHING, print_table, print_text
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ manifest_app = typer.Typer(
     "not have may be one of the library.",
 )
 app.add_typer(manifest_app, name="manifest")
-
-DIFFERS: Final = 1
 
 ManifestArgument = Annotated[
     str, typer.Argument(metavar="MANIFEST", help="Where it is; see `ceo-arena manifest --help`.")
@@ -88,7 +86,7 @@ def diff(
     else:
         _show_differences(one, two, found)
     if one.plan_hash != two.plan_hash:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @manifest_app.command()
@@ -143,7 +141,7 @@ def endpoint(
         if key is None:
             print_text(f"  key:       {secret.hex()}")
     if not proven:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _bytes(key: str) -> bytes:

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from manifests.errors import InputError
+from manifests.errors import InputError, StoreError
 from manifests.printable import printable, shortened
 from orchestrator.lifecycle import CompanyWindowStatus
 
@@ -30,6 +30,12 @@ DEFAULT_STORE: Final = "ceo-arena-store"
 MOST_HOSTS: Final = 1_000
 """Far more than any machine takes, and few enough to be started by mistake."""
 
+CampaignArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CAMPAIGN", help="A campaign of the library, or the path of a campaign file."
+    ),
+]
 DaysOption = Annotated[
     int | None,
     typer.Option(
@@ -110,8 +116,8 @@ FaultsOption = Annotated[
 # A path may have lost one of the slashes.
 _PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*:[^\s/@]+@")
 
-INCOMPLETE: Final = 1
-"""The exit code when runs or decisions are missing: what is printed is not the whole answer."""
+ANSWER_IS_NO: Final = 1
+"""The exit code when something differs, failed, or is missing."""
 
 
 class Column(NamedTuple):
@@ -150,6 +156,17 @@ def progress_bar(doing: str, steps: int) -> Iterator[Callable[[object], None]]:
             bar.advance(task)
 
         yield done
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn the system's refusal of files into a StoreError about their folder."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written: {error.strerror or error}.", "Name another folder."
+        ) from error
 
 
 def dollars(cents: int | None) -> str:

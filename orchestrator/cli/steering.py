@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
     Column,
     JsonOption,
@@ -23,6 +24,7 @@ from orchestrator.cli.output import (
     notice,
     print_json,
 )
+from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
     from orchestrator.operating import Done, Retried
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 _WIDTH: Final = 100
-
-NOT_ELIGIBLE: Final = 1
-"""The exit code of a retry of something that may not be retried."""
 
 DayOption = Annotated[
     int | None,
@@ -140,15 +139,23 @@ def retry(
         _show_retried(rows, dry_run)
     if run is not None and all(row.attempt is None for row in rows):
         notice(f"Nothing that was named of run {run} may have a fresh attempt.")
-        raise typer.Exit(NOT_ELIGIBLE)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def _show_retried(rows: "list[Retried]", dry_run: bool) -> None:
     eligible = sum(row.eligible for row in rows)
     what = "may have" if dry_run else "got"
-    _table(
+    print_table(
         f"{eligible} of {len(rows)} windows {what} a fresh attempt",
-        ["run", "version", "seat", "candidate", "status", "attempt", "reason"],
+        [
+            "run",
+            Column("version", number=True),
+            Column("seat", number=True),
+            "candidate",
+            "status",
+            Column("attempt", number=True),
+            "reason",
+        ],
         [
             (
                 row.target.run_id,
@@ -198,7 +205,7 @@ def why(
     if as_json:
         print_json({"campaign": campaign, "answers": [answer.to_json() for answer in answers]})
         return
-    _table(
+    print_table(
         f"What {campaign} waits for",
         ["what", "state", "waits for", "because"],
         [(each.subject, each.state, each.waits_for, each.reason) for each in answers],
@@ -224,7 +231,6 @@ def failures(
     paused, stopped, queued, running), world_version, seat, attempt, status,
     cause, reason, followed_by.
     """
-    from orchestrator.cli.tables import print_text
     from orchestrator.status.history import history
     from orchestrator.store import open_store
 
@@ -243,8 +249,6 @@ def failures(
 
 def _show_history(title: str, entries: "list[Entry]") -> None:
     """A line for each entry, and below it why and what followed, so that any width will do."""
-    from orchestrator.cli.tables import print_text
-
     print_text(title)
     for entry in entries:
         place = (
@@ -277,13 +281,3 @@ def _tell(done: "Done", as_json: bool) -> None:
         print_json(done.to_json())
     else:
         notice(done.said)
-
-
-def _table(title: str, headings: list[str], rows: list[tuple[object, ...]]) -> None:
-    from orchestrator.cli.tables import print_table
-
-    numbers = {"version", "seat", "attempt"}
-    columns: list[Column | str] = [
-        Column(heading, number=True) if heading in numbers else heading for heading in headings
-    ]
-    print_table(title, columns, rows, [])

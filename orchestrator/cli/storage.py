@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from orchestrator.cli.output import (
+    ANSWER_IS_NO,
     DEFAULT_STORE,
     JsonOption,
     StoreOption,
@@ -15,10 +16,9 @@ from orchestrator.cli.output import (
     store_shown,
     tell_made_again,
 )
+from orchestrator.cli.tables import print_text
 
 app = typer.Typer()
-
-DIFFERS: Final = 1
 
 _MOST_SHOWN: Final = 50
 
@@ -36,7 +36,6 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
     with place and fault.
     """
     from orchestrator.audit import audit_store
-    from orchestrator.cli.tables import print_text
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
@@ -57,7 +56,7 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
             *([f"  and {more} more, all of which --json tells."] if more else []),
         )
     if report.problems:
-        raise typer.Exit(DIFFERS)
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 @app.command()

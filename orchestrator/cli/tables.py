@@ -44,10 +44,10 @@ def print_table(
     console = _console()
     room = console.width if console.is_terminal else _PIPE_WIDTH
     for number, places in enumerate(_tables(kinds, widths, room)):
-        heading = title + (" (continued)" if number else "")
+        heading = f"\n{title} (continued)" if number else title
         console.print(Text(heading, style="bold"), soft_wrap=True)
         console.print(_table(kinds, widths, cells, places, console.width))
-        print_text(*notes, "")
+    print_text(*notes, "")
 
 
 def print_text(*lines: str) -> None:

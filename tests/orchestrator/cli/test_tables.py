@@ -117,6 +117,14 @@ def test_a_pipe_never_cuts_texts_but_shares_out_numbers(capsys: Capture) -> None
     assert "Profit (continued)" in lines
 
 
+def test_notes_stand_once_below_all_that_follows(capsys: Capture) -> None:
+    print_table("Profit", COLUMNS, [("n" * 150, *[1_000_000_000_000] * 6)], ["of six years"])
+    lines = printed(capsys)
+    assert lines.count("Profit (continued)") == 1
+    assert lines[-2:] == ["of six years", ""]
+    assert lines.count("of six years") == 1
+
+
 @pytest.mark.parametrize(
     ("cents", "shown"),
     [
