@@ -3,8 +3,6 @@ it in a way that loses or repeats anything.
 """
 
 import os
-import shutil
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +13,8 @@ import pytest
 from campaigns.definition import load_definition
 from campaigns.plan import plan
 from orchestrator.binding import frozen
-from orchestrator.quota.ledger import STATE_VARIABLE
 from orchestrator.store import open_store
+from tests.chaos.clock.shifting import CANNOT_SHIFT, HOURS, Clock
 from tests.chaos.harness import CAMPAIGN, place
 from tests.chaos.models import (
     REHEARSAL,
@@ -27,35 +25,9 @@ from tests.chaos.models import (
     undisturbed_models,
 )
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="the library knows the calls of Linux"),
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="the library is compiled with gcc"),
-]
+pytestmark = pytest.mark.skipif(CANNOT_SHIFT, reason="no clock can be shifted here")
 
-SOURCE: Final = Path(__file__).parent / "clock" / "shifted.c"
 DAYS: Final = 28
-HOURS: Final = 3_600
-
-
-class Clock:
-    """The clock of the processes that are started with `environment`."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "shift"
-        library = folder / "shifted.so"
-        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE], check=True)
-        self.set(0)
-        self.environment = {
-            "LD_PRELOAD": str(library),
-            "CLOCK_SHIFT": str(self._file),
-            # Other campaigns of this machine go by its own clock.
-            STATE_VARIABLE: str(folder / "state"),
-        }
-
-    def set(self, seconds: int) -> None:
-        """Let it be so many seconds later than it is."""
-        with self._file.open("r+b" if self._file.exists() else "wb") as file:
-            file.write(struct.pack("=q", seconds))
 
 
 def test_the_clock_of_a_process_jumps(tmp_path: Path) -> None:

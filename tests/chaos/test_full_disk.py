@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,9 +13,10 @@ from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.ceo import StoredJournal
 from orchestrator.session.events import Answered, Asked, Interrupted, decode_event
 from orchestrator.session.loop import Session
+from orchestrator.status.history import history
 from orchestrator.store import AttemptKey, SessionStore, open_store
 from providers.contract import Reply, Request
-from tests.chaos.harness import place, undisturbed
+from tests.chaos.harness import CAMPAIGN, place, undisturbed
 from tests.orchestrator.session.attempts import (
     OPENING,
     PRICE,
@@ -29,40 +29,23 @@ from tests.orchestrator.session.attempts import (
     reply,
 )
 from tests.orchestrator.store import samples
+from tests.small_disk import CannotMount, SmallDisk, small_disk
 
 DAYS = 490
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of eight megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     try:
-        done = subprocess.run(mount, capture_output=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if done.returncode != 0:
-        pytest.skip("this user may not mount a file system")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
+        with small_disk(tmp_path / "disk", megabytes=8) as made:
+            yield made
+    except CannotMount as error:
+        pytest.skip(str(error))
 
 
-def fill(disk: Path) -> Path:
-    """Write until nothing more can be written."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            return filler
-
-
-def test_nothing_is_made_on_a_full_disk(small_disk: Path) -> None:
-    with place(small_disk, days=DAYS) as trial:
-        filler = fill(small_disk)
+def test_nothing_is_made_on_a_full_disk(disk: SmallDisk) -> None:
+    with place(disk.place, days=DAYS) as trial:
+        filler = disk.fill()
         refused = trial.run("launch", str(trial.file))
         assert refused.returncode == 3
         assert "the disk is full" in refused.stderr
@@ -72,28 +55,35 @@ def test_nothing_is_made_on_a_full_disk(small_disk: Path) -> None:
 
 
 @pytest.mark.xdist_group("launches")
-def test_a_disk_that_fills_up_costs_no_window_and_invents_none(small_disk: Path) -> None:
-    with place(small_disk, days=DAYS) as trial:
+def test_a_disk_that_fills_up_costs_no_window_and_invents_none(disk: SmallDisk) -> None:
+    with place(disk.place, days=DAYS) as trial:
         stopped = trial.run("launch", str(trial.file))
         assert stopped.returncode == 3, stopped.stderr
         assert "the disk is full. Free some space" in stopped.stderr
         assert "ceo-arena resume trial" in stopped.stderr
         assert "Traceback" not in stopped.stderr
         # A disk may be so full that there is no room to open a database either.
-        enlarge = ["mount", "-o", "remount,size=100m", str(small_disk)]
-        subprocess.run(enlarge, check=True)
+        disk.enlarge(megabytes=100)
         progress = trial.progress()
         assert 0 < progress.windows < len(progress.runs) * progress.windows_per_run
         assert trial.run("replay").returncode == 0
+        left = {run.planned.run_id for run in progress.runs if run.state == "interrupted"}
+        for run in progress.runs:
+            told = "could not write" if run.planned.run_id in left else "the disk is full"
+            assert run.state in ("interrupted", "paused", "completed")
+            assert run.state == "completed" or told in run.reason, run
         resumed = trial.run("resume")
         assert resumed.returncode == 0, resumed.stderr
+        with open_store(trial.location) as store:
+            told_later = [each for each in history(store, CAMPAIGN) if each.kind == "interrupted"]
+        assert {each.run_id for each in told_later} == left
         assert trial.evidence() == undisturbed(trial.file)
 
 
 class Filling(Script):
     """A model that fills the disk while it thinks about its first reply."""
 
-    disk: Path
+    disk: SmallDisk
     filler: Path
 
     async def ask(
@@ -104,7 +94,7 @@ class Filling(Script):
         within_seconds: float | None = None,
     ) -> Reply:
         if not self.asked:
-            self.filler = fill(self.disk)
+            self.filler = self.disk.fill()
         return await super().ask(request, body=body, within_seconds=within_seconds)
 
 
@@ -127,13 +117,13 @@ LONG = msgspec.structs.replace(reply(PRICE, tag="long"), native=f'"{secrets.toke
 
 
 @pytest.mark.parametrize("freed", [True, False])
-def test_a_paid_reply_waits_for_the_disk(small_disk: Path, *, freed: bool) -> None:
-    with open_store(str(small_disk / "store"), create=True) as store:
+def test_a_paid_reply_waits_for_the_disk(disk: SmallDisk, *, freed: bool) -> None:
+    with open_store(str(disk.place / "store"), create=True) as store:
         samples.create_campaign(store)
         run = store.run(samples.KEY)
         lease, sessions, clock = samples.start(run), SessionStore(run), WaitedOut()
         model = Filling(clock, [LONG, reply(SEAL)])
-        model.disk = small_disk
+        model.disk = disk
         clock.notice = lambda: model.filler.unlink() if freed else None
         session = Session(
             OPENING,

@@ -9,21 +9,23 @@ from random import Random
 
 import pytest
 
-from tests.chaos import storm
-from tests.chaos.storm import Trouble
+from tests.chaos import troubles as all_of
+from tests.chaos.scene import campaign, check
+from tests.chaos.storm import weather
+from tests.chaos.troubles import Trouble
 from tests.postgresql import running_server
 
 pytestmark = pytest.mark.xdist_group("supervision")
 
 DEATHS = (
-    *(storm.kill_a_host, storm.kill_the_gateway, storm.kill_the_driver),
-    *(storm.kill_the_raylet, storm.kill_all_but_the_gateway),
+    *(all_of.kill_a_host, all_of.kill_the_gateway, all_of.kill_the_driver),
+    *(all_of.kill_the_raylet, all_of.kill_all_but_the_gateway),
 )
 STANDING_STILL = (
-    *(storm.stop_the_hosts, storm.stop_the_scheduler),
-    *(storm.stop_the_raylet, storm.stop_the_driver),
+    *(all_of.stop_the_hosts, all_of.stop_the_scheduler),
+    *(all_of.stop_the_raylet, all_of.stop_the_driver),
 )
-OF_THE_SERVER = (*storm.ON_A_SERVER, storm.kill_all_but_the_gateway)
+OF_THE_SERVER = (*all_of.ON_A_SERVER, all_of.kill_all_but_the_gateway)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,6 @@ def test_whatever_happens_to_models_nothing_is_lost_and_nothing_is_done_twice(
     chance = Random(seed)
     with ExitStack() as stack:
         server = stack.enter_context(running_server()) if on_a_server else None
-        scene, calm = stack.enter_context(storm.campaign(tmp_path, server))
-        storm.weather(scene, calm, chance, chance.sample(troubles, len(troubles)), print)
-        storm.check(scene, calm)
+        scene, calm = stack.enter_context(campaign(tmp_path, server, chance))
+        weather(scene, calm, chance.sample(troubles, len(troubles)), print)
+        check(scene, calm)

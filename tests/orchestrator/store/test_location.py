@@ -4,7 +4,6 @@ import os
 import resource
 import shutil
 import sqlite3
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,8 @@ from orchestrator.lifecycle import RunState
 from orchestrator.store import DesiredState, Store, open_store
 from orchestrator.store.connection import CommitPoint
 from tests.orchestrator.store import samples
+from tests.small_disk import CannotMount
+from tests.small_disk import small_disk as mounted
 
 NOBODY = 65_534
 
@@ -282,16 +283,11 @@ def test_a_store_whose_runs_are_forbidden(public: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of one MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=0777", "tmpfs", str(place)]
-    if (
-        shutil.which("mount") is None
-        or subprocess.run(mount, capture_output=True, check=False).returncode != 0
-    ):
-        pytest.skip("mounting a small file system needs more rights")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    try:
+        with mounted(tmp_path / "disk", megabytes=1) as disk:
+            yield disk.place
+    except CannotMount as error:
+        pytest.skip(str(error))
 
 
 def fill(place: Path, leave: int) -> Path:
