@@ -27,7 +27,8 @@ from orchestrator.cli.output import (
 from orchestrator.cli.tables import print_table, print_text
 
 if TYPE_CHECKING:
-    from orchestrator.operating import Done, Retried
+    from orchestrator.operating import Done
+    from orchestrator.retrying import Retried
     from orchestrator.status.history import Entry
     from orchestrator.store import Store
 
@@ -123,15 +124,16 @@ def retry(
     JSON: campaign, dry_run, windows: each with run, world_version, seat,
     candidate, status, eligible, attempt, reason.
     """
-    from orchestrator.operating import Operator, Which
+    from orchestrator.operating import Operator
+    from orchestrator.retrying import Retrying, Which
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
-        operator = Operator(opened, campaign)
-        version = None if day is None else operator.target(run, day, seat).version
+        place = None if day is None else Operator(opened, campaign).target(run, day, seat)
+        version = None if place is None else place.version
         which = Which(run, version, seat, candidate, status)
-        rows = operator.retry(which, reason, dry_run=dry_run)
+        rows = Retrying(opened, campaign).retry(which, reason, dry_run=dry_run)
     if as_json:
         windows = [row.to_json() for row in rows]
         print_json({"campaign": campaign, "dry_run": dry_run, "windows": windows})
@@ -225,11 +227,14 @@ def failures(
 ) -> None:
     """List every failure, every fresh attempt, and every rest of a campaign's runs, as they came.
 
+    That a run was interrupted is known when somebody takes it over: whoever
+    played it was killed, stood still, or could not write into the store.
+
     JSON has all entries.
 
     JSON: campaign, history: each with at, run, kind (failure, fresh attempt,
-    paused, stopped, queued, running), world_version, seat, attempt, status,
-    cause, reason, followed_by.
+    paused, stopped, interrupted, queued, running), world_version, seat,
+    attempt, status, cause, reason, followed_by.
     """
     from orchestrator.status.history import history
     from orchestrator.store import open_store

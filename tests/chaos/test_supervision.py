@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from orchestrator.operating import Operator, Which
+from orchestrator.retrying import Retrying, Which
 from orchestrator.store import AttemptKey, AttemptStore, RunKey, SessionStore, open_store
 from tests.chaos.harness import CAMPAIGN, Place, finished, place
 from tests.chaos.models import DAYS, REHEARSAL, undisturbed_models
@@ -123,13 +123,13 @@ def test_a_person_shortens_the_wait_for_a_fresh_attempt(tmp_path: Path) -> None:
         launched = trial.launch("--hosts", "1", "--faults", str(faults))
         until(trial.campaign_exists)
         with open_store(str(trial.store)) as store:
-            operator = Operator(store, CAMPAIGN)
+            retrying = Retrying(store, CAMPAIGN)
 
             def third_waits() -> bool:
-                rows = operator.retry(Which(seat=2), "", dry_run=True)
+                rows = retrying.retry(Which(seat=2), "", dry_run=True)
                 waiting = [row.attempt for row in rows if row.eligible]
                 if waiting in ([1], [2]):
-                    operator.retry(Which(seat=2), "up again", dry_run=False)
+                    retrying.retry(Which(seat=2), "up again", dry_run=False)
                 return waiting == [3]
 
             until(third_waits)

@@ -12,8 +12,9 @@ import pytest
 from manifests.errors import InputError
 from orchestrator.ceos import Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
-from orchestrator.operating import Operator, Which
+from orchestrator.operating import Operator
 from orchestrator.owners import own_name
+from orchestrator.retrying import Retrying, Which
 from orchestrator.session.events import (
     Asked,
     Event,
@@ -62,6 +63,10 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
 
 def operator(trial: Trial) -> Operator:
     return Operator(trial.store, NAME)
+
+
+def retrying(trial: Trial) -> Retrying:
+    return Retrying(trial.store, NAME)
 
 
 def holds(trial: Trial, stop: StopRequest) -> None:
@@ -207,7 +212,7 @@ def failed_run(trial: Trial) -> RunStore:
 
 def test_a_dry_run_says_what_is_eligible_and_why_the_rest_is_not(trial: Trial) -> None:
     failed_run(trial)
-    rows = operator(trial).retry(Which(), "", dry_run=True)
+    rows = retrying(trial).retry(Which(), "", dry_run=True)
     assert [(row.target.seat, row.eligible, row.attempt) for row in rows] == [
         (1, False, None),
         (2, True, 1),
@@ -236,8 +241,8 @@ def test_a_retry_by_any_filter_queues_the_run_and_is_recorded_once(
 ) -> None:
     failed_run(trial)
     trial.store.controls.pause(NAME, "bob", "refused", "402")
-    operator(trial).retry(which, "paid the bill", dry_run=False)
-    again = operator(trial).retry(which, "paid the bill", dry_run=False)
+    retrying(trial).retry(which, "paid the bill", dry_run=False)
+    again = retrying(trial).retry(which, "paid the bill", dry_run=False)
     assert not any(row.eligible for row in again)
     (fresh,) = AttemptStore(trial.run()).fresh()
     assert fresh.key == AttemptKey(0, 2, 1)
@@ -251,7 +256,7 @@ def test_a_retry_by_any_filter_queues_the_run_and_is_recorded_once(
 @pytest.mark.parametrize("which", [Which(candidate="ada"), Which(seat=3), Which(status=W.TIMEOUT)])
 def test_a_filter_that_fits_nothing_changes_nothing(trial: Trial, which: Which) -> None:
     failed_run(trial)
-    assert not any(row.eligible for row in operator(trial).retry(which, "", dry_run=False))
+    assert not any(row.eligible for row in retrying(trial).retry(which, "", dry_run=False))
     assert trial.run().status().status is RunState.STOPPED
 
 
@@ -263,9 +268,9 @@ def test_a_run_whose_other_window_waits_for_a_person_stays_stopped(trial: Trial)
         append(run, lease, seat, OPENED, asked, Failed(1.0, 1, FAULT), halt)
     run.set_status(lease, RunState.STOPPED, "both")
     run.release(lease)
-    operator(trial).retry(Which(seat=1), "", dry_run=False)
+    retrying(trial).retry(Which(seat=1), "", dry_run=False)
     assert run.status().status is RunState.STOPPED
-    operator(trial).retry(Which(seat=2), "", dry_run=False)
+    retrying(trial).retry(Which(seat=2), "", dry_run=False)
     assert run.status().status is RunState.QUEUED
 
 
@@ -317,7 +322,7 @@ def test_a_person_need_not_wait_for_a_fresh_attempt_that_was_granted(
     attempt, stop = AttemptKey(0, 2, 1), StopRequest()
 
     def retried(*, dry_run: bool) -> tuple[bool, int | None, str]:
-        (row,) = operator(trial).retry(Which(seat=2), "it is up again", dry_run=dry_run)
+        (row,) = retrying(trial).retry(Which(seat=2), "it is up again", dry_run=dry_run)
         return row.eligible, row.attempt, row.reason
 
     for dry_run in (True, False):
@@ -343,7 +348,7 @@ def test_what_is_being_played_is_not_retried(trial: Trial) -> None:
     append(run, lease, 1, OPENED, Asked(0.1, 1, DIGEST, 1_000))
     halt = Halted(1.0, "402", "refused", needs_person=True)
     append(run, lease, 2, OPENED, Asked(0.1, 1, DIGEST, 1_000), Failed(1.0, 1, FAULT), halt)
-    rows = operator(trial).retry(Which(), "", dry_run=False)
+    rows = retrying(trial).retry(Which(), "", dry_run=False)
     assert [(row.target.seat, row.eligible) for row in rows] == [(1, False), (2, False)]
     assert rows[0].reason == "it is being decided"
     assert "being played" in rows[1].reason
