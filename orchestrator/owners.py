@@ -35,6 +35,11 @@ def shown(owner: str) -> str:
     return _MARK.sub("", owner)
 
 
+def left_behind(owner: str) -> str:
+    """What can be said of an owner whose lease was not given up, and that nobody hears from."""
+    return f"{shown(owner)} left it without a word: it was killed, stood still, or could not write."
+
+
 def has_ended(owner: str) -> bool:
     """Whether the process that bore this name is known to be gone; False when it may live."""
     return _lives(owner) is False

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from manifests.errors import StoreError
+from manifests.errors import GO_ON, StoreError
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.owners import has_ended, is_alive, own_name
 from orchestrator.store import Catalogue, Lease, LeaseHeld, RunStore
@@ -18,15 +18,26 @@ _RENEWALS: Final = 3
 _LOOK_AGAIN_SECONDS: Final = 0.5
 
 
+class Unrecorded(StoreError):
+    """What was done under a lease comes to rest in this state, and the store does not take why; the
+    message says it.
+    """
+
+    def __init__(self, state: RunState, reason: str) -> None:
+        super().__init__(reason, GO_ON)
+        self.state = state
+
+
 class Tenure:
     """The ways to take, renew and release one lease as `owner`.
 
-    `acquire` takes it under a name, as the store's methods do; `renew` and `release` are theirs.
+    `acquire` takes it under a name, if need be from an owner that has ended, as the store's methods
+    do; `renew` and `release` are theirs.
     """
 
     def __init__(
         self,
-        acquire: Callable[[str], Lease],
+        acquire: Callable[[str, str | None], Lease],
         renew: Callable[[Lease], None],
         release: Callable[[Lease], None],
         owner: str,
@@ -69,7 +80,8 @@ class Tenure:
         """The result of the work, during which the lease is renewed, and after which it is free.
 
         The renewal is a task of its own, so that work which takes long does not lose the lease.
-        When the lease is lost all the same, the work is cancelled.
+        When the lease is lost all the same, the work is cancelled. When the store does not take why
+        it ended, the lease is not given up: so whoever takes it next can tell.
 
         Raises:
             LeaseLost: somebody else owns what the lease was on. Else whatever the work raises.
@@ -84,10 +96,11 @@ class Tenure:
         finally:
             for task in (working, renewing):
                 task.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            ended, _ = await asyncio.gather(working, renewing, return_exceptions=True)
             # A lease that cannot be given up expires.
             with suppress(StoreError):
-                await asyncio.to_thread(self._release, lease)
+                if not isinstance(ended, Unrecorded):
+                    await asyncio.to_thread(self._release, lease)
 
     async def _renewals(self, lease: Lease) -> None:
         """Renew the lease for ever; ends by LeaseLost alone."""
@@ -99,19 +112,17 @@ class Tenure:
 
     def _acquire_or_succeed(self) -> Lease:
         try:
-            return self._acquire(self._owner)
+            return self._acquire(self._owner, None)
         except LeaseHeld as held:
             if not has_ended(held.owner):
                 raise
-            # Nobody needs to wait for a dead owner: the lease is given up in its name.
-            self._release(self._acquire(held.owner))
-            return self._acquire(self._owner)
+            return self._acquire(self._owner, held.owner)
 
 
 def tenure_of_campaign(catalogue: Catalogue, name: str, seconds: float, owner: str) -> Tenure:
     """The tenure of a campaign by `owner`, for so many seconds at a time."""
     return Tenure(
-        lambda each: catalogue.acquire_campaign(name, each, seconds),
+        lambda each, ended: catalogue.acquire_campaign(name, each, seconds, ended),
         catalogue.renew,
         catalogue.release,
         owner,
@@ -120,7 +131,9 @@ def tenure_of_campaign(catalogue: Catalogue, name: str, seconds: float, owner: s
 
 def tenure_of_run(run: RunStore, seconds: float) -> Tenure:
     """The tenure of a run by this process, for so many seconds at a time."""
-    return Tenure(lambda owner: run.acquire(owner, seconds), run.renew, run.release, own_name())
+    return Tenure(
+        lambda owner, ended: run.acquire(owner, seconds, ended), run.renew, run.release, own_name()
+    )
 
 
 async def queue_again(run: RunStore, seconds: float) -> bool:

@@ -23,7 +23,7 @@ from orchestrator.ceos import seated
 from orchestrator.lifecycle import RunState
 from orchestrator.session.services import ModelServices
 from orchestrator.store import Lease, LeaseLost, RunKey, RunStore, open_store
-from orchestrator.tenure import tenure_of_run
+from orchestrator.tenure import Unrecorded, tenure_of_run
 from orchestrator.world import StopKind, StopRequest, World, put_to_rest
 
 MOST_SILENT_LEASES: Final = 2
@@ -116,6 +116,8 @@ class Host:
         except LeaseLost:
             # Who took the run over plays it now; the campaign's scheduler asks again.
             return RunEnd(run_id, RunState.RUNNING)
+        except Unrecorded as unrecorded:
+            return RunEnd(run_id, unrecorded.state, unrecorded.message)
         except ArenaError as error:
             return RunEnd(run_id, RunState.PAUSED, cause_of(error))
 
@@ -162,9 +164,9 @@ def _state(run: RunStore) -> RunState:
 
 
 def _rested(run: RunStore, lease: Lease, state: RunState, reason: str) -> RunEnd:
-    """The run at rest for this reason; where that cannot even be recorded, the end tells it."""
+    """The run at rest for this reason. Raises Unrecorded."""
     try:
         put_to_rest(run, lease, state, reason)
-    except ArenaError:
-        return RunEnd(run.key.run_id, state, reason)
+    except ArenaError as error:
+        raise Unrecorded(state, reason) from error
     return RunEnd(run.key.run_id, state)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import RunState
+from orchestrator.status.progress import INTERRUPTED
 from orchestrator.store import AttemptStore, RunStore, Store
 
 _ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLETED})
@@ -16,7 +17,7 @@ _ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLET
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One entry: a failure of an attempt, a fresh attempt, or a change of a run's status, which has
-    no window.
+    no window. That somebody left the run without giving it up is found by whoever takes it over.
     """
 
     at: datetime
@@ -95,4 +96,6 @@ def _of_run(run: RunStore) -> Iterator[Entry]:
             reason=f"{fresh.reason}; granted by {fresh.granted_by}",
         )
     for change in run.transitions():
-        yield Entry(at=change.at, run_id=run_id, kind=change.status.value, reason=change.reason)
+        left_behind = change.status is RunState.RUNNING and change.reason
+        kind = INTERRUPTED if left_behind else change.status.value
+        yield Entry(at=change.at, run_id=run_id, kind=kind, reason=change.reason)

@@ -12,7 +12,7 @@ from campaigns.plan import PlannedRun
 from engine.scenario import Scenario
 from orchestrator.bound import bound_scenario, execution_limits
 from orchestrator.lifecycle import RunState
-from orchestrator.owners import has_ended, is_alive, shown
+from orchestrator.owners import has_ended, is_alive, left_behind, shown
 from orchestrator.status.barriers import SeatAtWork, barrier, early
 from orchestrator.status.projection import Remaining, seconds_left
 from orchestrator.store import (
@@ -271,7 +271,10 @@ def _run_progress(
     at_work: tuple[SeatAtWork, ...],
 ) -> RunProgress:
     lost = status.status is RunState.RUNNING and owner is None
-    state, reason = INTERRUPTED if lost else status.status.value, status.reason
+    state, reason = status.status.value, status.reason
+    if lost:
+        before = status.lease.owner
+        state, reason = INTERRUPTED, "" if before is None else left_behind(before)
     if hold is not None and owner is None and status.status is not RunState.COMPLETED:
         state, reason = hold.desired.value, hold.reason
     return RunProgress(

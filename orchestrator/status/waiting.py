@@ -136,7 +136,7 @@ def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFo
     if progress.desired is not DesiredState.RUNNING:
         return "person", _because(f"the campaign is {progress.desired}", progress.reason)
     if progress.owner is None:
-        return "command", "nobody carries the campaign out"
+        return "command", _because("nobody carries the campaign out", run.reason)
     if run.barrier:
         return "back-off", "; ".join(_told(seat) for seat in run.stragglers)
     missing = list(_missing(progress, run))

@@ -325,8 +325,10 @@ class Catalogue:
             return connection.scalar(query.limit(1)) == MADE_AGAIN
 
     @repeated
-    def acquire_campaign(self, name: str, owner: str, seconds: float) -> Lease:
-        """Become the one who schedules a campaign.
+    def acquire_campaign(
+        self, name: str, owner: str, seconds: float, ended: str | None = None
+    ) -> Lease:
+        """Become the one who schedules a campaign. Nobody waits for one that has `ended`.
 
         Raises:
             InputError: no such campaign.
@@ -334,7 +336,7 @@ class Catalogue:
         """
         with self._database.write(CommitPoint.ACQUIRE_CAMPAIGN) as connection:
             read_campaign(connection, name)
-            return _LEASES.acquire(connection, name, _subject(name), owner, seconds)
+            return _LEASES.acquire(connection, name, _subject(name), owner, seconds, ended)
 
     @repeated
     def renew(self, lease: Lease) -> None:

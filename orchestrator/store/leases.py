@@ -8,7 +8,18 @@ own transaction.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Column, Connection, Table, and_, bindparam, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    or_,
+    select,
+    update,
+)
 
 from orchestrator.store.connection import DatabaseNow
 from orchestrator.store.errors import LeaseHeld, LeaseLost
@@ -51,7 +62,7 @@ class LeaseTable:
         )
         free = or_(
             columns.owner.is_(None),
-            columns.owner == bindparam("by_owner"),
+            columns.owner.in_((bindparam("by_owner"), bindparam("ended", type_=Text()))),
             columns.expires_at <= DatabaseNow(),
         )
         expires_at = DatabaseNow() + bindparam("milliseconds", type_=BigInteger)
@@ -68,15 +79,28 @@ class LeaseTable:
         ).where(row)
 
     def acquire(
-        self, connection: Connection, of: Any, subject: str, owner: str, seconds: float
+        self,
+        connection: Connection,
+        of: Any,
+        subject: str,
+        owner: str,
+        seconds: float,
+        ended: str | None,
     ) -> Lease:
-        """Take the lease if it is free, expired, or the owner's already; the epoch rises.
+        """Take the lease if it is free, expired, the owner's already, or that of one that has
+        `ended`; the epoch rises.
 
         Raises:
             LeaseHeld: another owner has it and it has not expired.
         """
         taken = connection.execute(
-            self._take, {"of": of, "by_owner": owner, "milliseconds": _milliseconds(seconds)}
+            self._take,
+            {
+                "of": of,
+                "by_owner": owner,
+                "ended": ended,
+                "milliseconds": _milliseconds(seconds),
+            },
         )
         found = self.state(connection, of)
         if taken.rowcount != 1:

@@ -11,6 +11,7 @@ from manifests.canonical import canonical_json
 from manifests.errors import IntegrityError
 from manifests.fingerprints import environment
 from orchestrator.lifecycle import RunState, check_run_settles, check_run_transition
+from orchestrator.owners import left_behind
 from orchestrator.store.connection import CommitPoint, DatabaseNow, insert_rows, repeated
 from orchestrator.store.errors import WindowAlreadyCommitted, WindowConflict
 from orchestrator.store.homes import HeldRun
@@ -62,10 +63,12 @@ class RunStore(RunReader):
     """
 
     @repeated
-    def acquire(self, owner: str, seconds: float) -> Lease:
+    def acquire(self, owner: str, seconds: float, ended: str | None = None) -> Lease:
         """Become the one writer of the run, for `seconds` and then until somebody takes over.
 
-        `owner` names one process in one life: who asks under the same name is the same.
+        `owner` names one process in one life: who asks under the same name is the same. Nobody
+        waits for one that has `ended`. That the owner of a running run did not give it up is added
+        to the history of the run: what kept it from going on may have kept it from saying so.
 
         Raises:
             LeaseHeld: another owner has it.
@@ -73,7 +76,10 @@ class RunStore(RunReader):
         with self._opening:
             held = self._held = self._held or self._home.make()
         with held.database.write(CommitPoint.ACQUIRE_RUN) as connection:
-            lease = RUN_LEASES.acquire(connection, held.run, str(self.key), owner, seconds)
+            before = RUN_LEASES.state(connection, held.run).owner
+            lease = RUN_LEASES.acquire(connection, held.run, str(self.key), owner, seconds, ended)
+            if before not in (None, owner):
+                self._note_left_behind(connection, held, lease, before)
             connection.execute(
                 insert(run_environments).values(
                     run=held.run, epoch=lease.epoch, content=canonical_json(environment())
@@ -192,6 +198,18 @@ class RunStore(RunReader):
             .where(of_run)
             .values(status=status, reason=reason, updated_at=DatabaseNow())
         )
+        self._insert_transition(connection, held, lease, status, reason)
+
+    def _note_left_behind(
+        self, connection: Connection, held: HeldRun, lease: Lease, owner: str
+    ) -> None:
+        status = connection.scalar(select(run_states.c.status).where(run_states.c.run == held.run))
+        if status == RunState.RUNNING:
+            self._insert_transition(connection, held, lease, RunState.RUNNING, left_behind(owner))
+
+    def _insert_transition(
+        self, connection: Connection, held: HeldRun, lease: Lease, status: RunState, reason: str
+    ) -> None:
         connection.execute(
             insert(run_transitions).values(
                 run=held.run, at=DatabaseNow(), status=status, reason=reason, epoch=lease.epoch

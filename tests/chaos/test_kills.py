@@ -1,5 +1,6 @@
 """SIGKILL at random moments: whatever dies, the campaign comes to the same end."""
 
+import json
 import os
 import random
 import signal
@@ -75,6 +76,10 @@ def test_a_killed_campaign_comes_to_the_same_end(
         assert ended.returncode == code, ended.stderr
         if code != 0:
             assert "Traceback" not in ended.stderr
+            left = [run for run in trial.progress().runs if run.state == "interrupted"]
+            assert all("it was killed" in run.reason for run in left)
             resumed = trial.run("resume")
             assert resumed.returncode == 0, resumed.stderr
         assert trial.evidence() == undisturbed(trial.file)
+        told = json.loads(trial.run("failures", "--json").stdout)["history"]
+        assert any(each["kind"] == "interrupted" for each in told)

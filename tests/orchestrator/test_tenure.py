@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from manifests.errors import StoreError
+from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name
 from orchestrator.store import Lease, LeaseHeld, LeaseLost
-from orchestrator.tenure import Tenure
+from orchestrator.tenure import Tenure, Unrecorded
 
 SECONDS = 0.06
 
@@ -27,10 +28,10 @@ class Row:
         self.looks = 0
         self.at_look: Callable[[int], None] = lambda _look: None
 
-    def acquire(self, owner: str) -> Lease:
+    def acquire(self, owner: str, ended: str | None) -> Lease:
         self.looks += 1
         self.at_look(self.looks)
-        if self.owner not in {None, owner} and self.expires_in > 0:
+        if self.owner not in {None, owner, ended} and self.expires_in > 0:
             assert self.owner is not None
             raise LeaseHeld("the run", self.owner, self.expires_in)
         self.owner = owner
@@ -203,6 +204,21 @@ def test_a_store_that_refuses_for_a_while_costs_no_lease() -> None:
 
     asyncio.run(all_of_it())
     assert row.renewals > 0
+
+
+def test_a_lease_under_which_nobody_could_say_why_the_work_ended_is_not_given_up() -> None:
+    row = Row()
+
+    async def work() -> None:
+        raise Unrecorded(RunState.PAUSED, "the disk is full")
+
+    async def all_of_it() -> None:
+        lease = await row.tenure().take_unless_kept()
+        await row.tenure().keep(lease, work())
+
+    with pytest.raises(Unrecorded, match="the disk is full"):
+        asyncio.run(all_of_it())
+    assert row.owner == own_name()
 
 
 def test_the_failure_of_the_work_passes_through_even_when_the_lease_cannot_be_given_up() -> None:

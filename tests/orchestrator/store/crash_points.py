@@ -45,7 +45,7 @@ from orchestrator.store import (
 )
 from orchestrator.store.copying import backup
 from orchestrator.store.location import is_shared
-from orchestrator.store.schema import acts, metadata, run_environments
+from orchestrator.store.schema import acts, metadata, run_environments, run_transitions
 from tests.orchestrator.store import raw, samples
 from tests.orchestrator.store.grounds import Databases, Directories, Ground
 
@@ -58,6 +58,8 @@ VOLATILE = {
 GIVEN = {"run", "number"}
 # These have a row for everybody who comes.
 PER_OWNER = (acts, run_environments)
+# Of these, who follows on a dead owner adds one, which says so; in an undisturbed life none does.
+PER_DEATH = run_transitions
 WAITING = replace(samples.RUNS[1], lineup=("grower", SEARCH_WINNER))
 FIRST = (samples.RUNS[0], WAITING)
 LONGER = (*samples.RUNS, samples.planned_run("trial-s11-longer", 2))
@@ -237,6 +239,8 @@ def content(ground: Ground, location: str) -> Iterator[tuple[str, str]]:
                 columns = [column for column in table.c if column.name not in VOLATILE]
                 if table not in PER_OWNER:
                     query = select(*columns).order_by(*table.primary_key.columns)
+                    if table is PER_DEATH:
+                        query = query.where(table.c.reason == "")
                     rows = [str(row) for row in _counted(connection.execute(query).mappings())]
                     yield f"{name}.{table.name}", digest_bytes("\n".join(rows).encode())
 

@@ -52,6 +52,40 @@ def test_every_acquisition_raises_the_epoch(run: RunStore) -> None:
     assert (status.owner, status.epoch) == ("host-2", 3)
 
 
+def test_nobody_waits_for_an_owner_that_has_ended(run: RunStore) -> None:
+    run.acquire("host-1", 60)
+    with pytest.raises(LeaseHeld):
+        run.acquire("host-3", 60, ended="host-2")
+    second = run.acquire("host-2", 60, ended="host-1")
+    assert (second.owner, second.epoch) == ("host-2", 2)
+    with pytest.raises(LeaseHeld):
+        run.acquire("host-3", 60, ended="host-1")
+
+
+def test_that_a_running_run_was_left_without_a_word_is_part_of_its_history(run: RunStore) -> None:
+    def left() -> list[str]:
+        return [each.reason for each in run.transitions() if each.reason]
+
+    run.acquire("host-1, process 7 [0123456789ab.1]", 60)
+    lease = run.acquire("host-2", 60, ended="host-1, process 7 [0123456789ab.1]")
+    assert left() == [], "it was not at work yet"
+    run.set_status(lease, RunState.QUEUED, "")
+    run.set_status(lease, RunState.RUNNING, "")
+    run.acquire("host-2", 60)
+    assert left() == [], "an owner may ask again"
+    third = run.acquire("host-3", 60, ended="host-2")
+    why = "left it without a word: it was killed, stood still, or could not write."
+    assert left() == [f"host-2 {why}"]
+    run.release(third)
+    fourth = run.acquire("host-4, process 7 [0123456789ab.1]", 0)
+    assert left() == [f"host-2 {why}"], "the third gave it up"
+    run.acquire("host-5", 60)
+    assert left() == [f"host-2 {why}", f"host-4, process 7 {why}"]
+    assert run.status().reason == "", "the history alone tells"
+    with pytest.raises(LeaseLost):
+        run.renew(fourth)
+
+
 def test_an_expired_lease_can_be_taken_over(run: RunStore) -> None:
     run.acquire("host-1", 0.01)
     wait_for_expiry(run)
