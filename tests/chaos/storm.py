@@ -23,8 +23,8 @@ from tests.chaos.troubles import Trouble, possible
 from tests.postgresql import Server, running_server
 
 _PROGRAM: Final = "python -m tests.chaos.storm"
-_DAYS: Final = 28
-_TROUBLES: Final = 8
+_DAYS: Final = 56
+_TROUBLES: Final = 10
 
 
 def weather(
