@@ -8,124 +8,20 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.decision import CompanyDecision, decision_problems
 from engine.distributions import multinomial
-from engine.records import DayRecord, Ledger
+from engine.records import Ledger
 from engine.rules.choice import choice_weights
-from engine.scenario import Scenario, default_scenario
+from engine.scenario import default_scenario
 from engine.score import salvage_cents, score_cents
 from engine.settle import initial_state, settle_window
-from engine.state import FirmState, WorldState, decode_state, encode_state
+from engine.state import decode_state, encode_state
 from engine.streams import Streams
 from tests.engine.invariants import check_books, check_day, check_encoding, check_firm, check_market
-from tests.engine.worlds import altered, decision
+from tests.engine.wild import events, wild_decisions
+from tests.engine.worlds import altered
 
 DEFAULT = default_scenario()
 bounded = settings(derandomize=True, database=None)
-
-
-# --- random companies ---------------------------------------------------------------------------
-
-
-def wild_decision(
-    luck: Random, scenario: Scenario, state: WorldState, seat: int
-) -> CompanyDecision:
-    """A valid decision at random; what the world does not allow is dropped.
-
-    Odd seats are fond of extremes and soon leave; even seats are careful, and most see the last
-    day.
-    """
-    firm = state.firms[seat - 1]
-    bold = seat % 2 == 1
-    parts = [
-        ("products", _products(luck, scenario, firm, bold)),
-        ("marketing", _marketing(luck, scenario, bold)),
-        ("reliability_budget_cents", _budget(luck, bold)),
-        ("support_budget_cents", _budget(luck, bold)),
-        ("bids", _bids(luck, state)),
-        ("capacity", _capacity(luck, scenario, firm)),
-        ("innovation_tier", luck.randint(1, len(scenario.innovation.tiers))),
-        ("research", _research(luck, scenario)),
-    ]
-    commitments = {"capacity", "innovation_tier", "research"}
-    changes: dict[str, Any] = {}
-    for name, value in parts:
-        if luck.random() > (0.5 if bold or name not in commitments else 0.05):
-            continue
-        candidate = decision(state, seat, **changes, **{name: value})
-        if not list(decision_problems(scenario, state, seat, candidate)):
-            changes[name] = value
-    return decision(state, seat, **changes)
-
-
-def _budget(luck: Random, bold: bool) -> int:
-    if not bold:
-        return luck.choice((0, 1, 300, 900))
-    return luck.choice((0, 1, 500, 3_000, 20_000, 20_000_000 if luck.random() < 0.02 else 7_000))
-
-
-def _products(
-    luck: Random, scenario: Scenario, firm: FirmState, bold: bool
-) -> dict[str, dict[str, int]]:
-    settings_: dict[str, dict[str, int]] = {}
-    for number, product in enumerate(scenario.products):
-        start, cost = product.initial_price_cents, product.purchase_cost_cents
-        if bold:
-            price = luck.choice((0, 1, cost, start, firm.price_cents[number], 10**9))
-            promotion = luck.choice((0, price // 3, price))
-        else:
-            price = luck.choice((start, start + 300, cost + 1000))
-            promotion = luck.choice((0, price // 20))
-        settings_[product.id] = {
-            "price_cents": price,
-            "promotion_cents": promotion,
-            "reorder_target": luck.choice((0, 1, 40, 300, 10_000) if bold else (20, 60, 250)),
-            "daily_development_budget_cents": luck.choice((0, 1, 2_000) if bold else (0, 1, 500)),
-        }
-    return settings_
-
-
-def _marketing(luck: Random, scenario: Scenario, bold: bool) -> dict[str, dict[str, int]]:
-    return {
-        segment: {
-            channel: _budget(luck, bold) for channel in scenario.channels if luck.random() < 0.5
-        }
-        for segment in scenario.segment_ids
-        if luck.random() < 0.5
-    }
-
-
-def _bids(luck: Random, state: WorldState) -> dict[str, int]:
-    return {
-        tender.tender_id: luck.choice((0, limit // 2, limit // 2, limit, limit, limit + 1))
-        for tender in state.tenders
-        for limit in (tender.reservation_price_cents,)
-    }
-
-
-def _capacity(luck: Random, scenario: Scenario, firm: FirmState) -> dict[str, Any]:
-    known = [project.project_id for project in firm.capacity_projects]
-    if known and luck.random() < 0.5:
-        return {"action": "cancel", "project_id": luck.choice(known)}
-    tier = luck.randrange(len(scenario.capacity.tiers))
-    return {"action": "expand" if tier > firm.tier else "downsize", "target_tier": tier}
-
-
-def _research(luck: Random, scenario: Scenario) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {"segment_id": luck.choice(scenario.segment_ids), "level": luck.randint(1, 5)}
-        for _ in range(luck.randint(1, 3))
-    )
-
-
-def wild_decisions(
-    luck: Random, scenario: Scenario, state: WorldState
-) -> dict[int, CompanyDecision | None]:
-    return {
-        seat: wild_decision(luck, scenario, state, seat) if luck.random() < 0.8 else None
-        for seat, firm in enumerate(state.firms, start=1)
-        if firm.active
-    }
 
 
 # --- random markets -----------------------------------------------------------------------------
@@ -264,27 +160,6 @@ def test_wild_worlds_are_wild_enough() -> None:
         "abandoned",
         "given away",
     }
-
-
-def events(record: DayRecord) -> set[str]:
-    """What happened on a day, by name."""
-    found = {"award" if award.winner_seat else "no award" for award in record.public.awards}
-    if sum(record.market.lost_switchers):
-        found.add("lost switchers")
-    for company in record.companies:
-        found |= {name for name in Ledger.__struct_fields__ if getattr(company.ledger, name)}
-        found |= {completion.kind for completion in company.completions}
-        happened = {
-            "exit": company.exited,
-            "report": company.reports,
-            "backlog": company.queued_units,
-            "abandoned": any(line.abandoned_units for line in company.products),
-            "given away": any(
-                line.fulfilled_units and not line.revenue_cents for line in company.products
-            ),
-        }
-        found |= {name for name, fact in happened.items() if fact}
-    return found
 
 
 # --- probabilities ------------------------------------------------------------------------------
