@@ -118,11 +118,6 @@ class Candidate(_CampaignData):
         AllowanceOverrides(), description="a table with replies, output_tokens or seconds"
     )
 
-    @property
-    def name(self) -> str:
-        """The label, or the id of a candidate without one."""
-        return self.label or self.id
-
 
 class Group(_CampaignData):
     """Runs that are analysed together; None takes the value of the whole campaign."""
@@ -198,7 +193,7 @@ class CampaignDefinition(_CampaignData):
 
     `scenario` is an absolute path when the campaign came from a file, None for the default
     scenario; `horizon_days` None takes the scenario's own. `notes`, labels and `Limits` other than
-    allowances decide no result. Names of policies are not checked here: see `policies`.
+    allowances decide no result. Whether policies of such names are registered is not checked here.
     """
 
     name: Id = Field(description=ID_TEXT)
@@ -266,17 +261,6 @@ class CampaignDefinition(_CampaignData):
         """The allowances of a candidate: those of the campaign with its own differences."""
         own = candidate.allowances.model_dump(exclude_none=True)
         return self.limits.allowances.model_copy(update=own)
-
-    def policies(self) -> tuple[tuple[str, str], ...]:
-        """Each place that names a policy, with the name, for whoever knows all policies."""
-        named = [
-            (f'candidates[{index}].policy ("{candidate.id}")', candidate.policy)
-            for index, candidate in enumerate(self.candidates)
-            if candidate.policy is not None
-        ]
-        if self.search is not None:
-            named.append(("search.policy", self.search.policy))
-        return tuple(named)
 
 
 def load_definition(reference: str | Path) -> CampaignDefinition:

@@ -62,10 +62,6 @@ class CampaignPlan:
         """The names of the groups, in the order of the file."""
         return tuple(group.name for group in _groups(self.definition))
 
-    def runs_of(self, group: str) -> tuple[PlannedRun, ...]:
-        """The runs of one group, in scheduling order."""
-        return tuple(run for run in self.runs if run.group == group)
-
 
 @dataclass(frozen=True, slots=True)
 class _Lineup:

@@ -117,17 +117,6 @@ class Contrasts:
     missing: tuple[MissingRun, ...]
     unplanned: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """The contrasts as plain JSON, money in integer cents."""
-        return {
-            "entrants": [entrant.to_json() for entrant in self.entrants],
-            "directed": [pair.to_json() for pair in self.directed],
-            "seeds": list(self.seeds),
-            "left_out_seeds": list(self.left_out_seeds),
-            "missing": [run.to_json() for run in self.missing],
-            "unplanned": list(self.unplanned),
-        }
-
 
 World: TypeAlias = tuple[CompanyOutcome, ...]
 """The outcomes of one complete run, by seat."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
@@ -15,10 +14,6 @@ class MissingRun:
 
     run_id: str
     seats: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"run": <id>, "seats": [..]}`."""
-        return {"run": self.run_id, "seats": list(self.seats)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,17 +54,6 @@ class Ranking:
     worlds: int
     equal_sets: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """The ranking as plain JSON, money in integer cents."""
-        return {
-            "ranking": [row.to_json() for row in self.rows],
-            "seeds": list(self.seeds),
-            "left_out_seeds": list(self.left_out_seeds),
-            "missing": [run.to_json() for run in self.missing],
-            "worlds": self.worlds,
-            "equal_sets": self.equal_sets,
-        }
-
 
 def ranking(
     runs: Sequence[PlannedRun], outcomes: Iterable[CompanyOutcome], measure: Measure = SCORE

@@ -27,7 +27,7 @@ class ProfileScores:
         mean = None if self.total is None else Fraction(self.total, len(self.scores))
         return {
             "id": self.number,
-            "scores_cents": _by_seed(self.scores),
+            "scores_cents": {str(seed): score for seed, score in self.scores.items()},
             "mean_cents": cents(mean),
         }
 
@@ -50,17 +50,6 @@ class SearchResult:
     def ranked(self) -> tuple[ProfileScores, ...]:
         """The profiles with all their Scores, best first, ties in grid order."""
         return _ranked(self.profiles)
-
-    def to_json(self) -> dict[str, Any]:
-        """The search as plain JSON; `winner` is the number of a profile or null."""
-        return {
-            "profiles": [profile.to_json() for profile in self.profiles],
-            "winner": None if self.winner is None else self.winner.number,
-            "validation_scores_cents": _by_seed(self.validation),
-            "bankrupt": self.bankrupt,
-            "worlds": self.worlds,
-            "missing": [run.to_json() for run in self.missing],
-        }
 
 
 def rule_search(plan: CampaignPlan, outcomes: Iterable[CompanyOutcome]) -> SearchResult:
@@ -133,7 +122,3 @@ def _validation(
         return match(runs, ())
     resolved = [resolve(run, winner.candidate) for run in runs]
     return match(resolved, records)
-
-
-def _by_seed(scores: Mapping[int, int]) -> dict[str, int]:
-    return {str(seed): score for seed, score in scores.items()}

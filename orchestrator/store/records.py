@@ -115,11 +115,6 @@ class RunStatus:
     lease: LeaseState
     updated_at: datetime | None
 
-    @property
-    def bankrupt(self) -> int:
-        """How many companies left the market."""
-        return len(self.exits)
-
 
 @dataclass(frozen=True, slots=True)
 class RunTransition:

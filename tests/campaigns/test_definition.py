@@ -89,7 +89,7 @@ def test_a_file_may_say_everything(tmp_path: Path) -> None:
         "protocol": "chat",
         "options": {"effort": "high", "levels": [1, 2.5, True]},
     }
-    assert (model.name, growth.name) == ("Model X", "growth")
+    assert (model.label, growth.label) == ("Model X", "")
     assert growth.parameters == {"step_percent": 5}
     assert rule.seat is None
     assert [group.name for group in definition.groups] == ["first", "second"]
@@ -154,17 +154,6 @@ def test_a_dumped_definition_reads_back_equal() -> None:
 
     for text in (definition.model_dump_json(), definition.model_dump_json(exclude_unset=True)):
         assert CampaignDefinition.model_validate_json(text) == definition
-
-
-def test_policies_are_listed_with_their_places() -> None:
-    assert campaign(("ada",)).policies() == (
-        ('candidates[0].policy ("ada")', "growth"),
-        ('candidates[1].policy ("rule")', "rule"),
-    )
-    assert load_definition("rule-search").policies()[-1] == ("search.policy", "rule")
-    assert load_definition("main").policies() == (
-        ('candidates[8].policy ("deterministic-rule-ceo")', "rule"),
-    )
 
 
 def test_a_relative_scenario_belongs_to_the_file_and_an_absolute_one_stays(

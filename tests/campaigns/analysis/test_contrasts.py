@@ -1,6 +1,5 @@
 """Private, others, market and directed pairs (evaluation.md section 2), worked out by hand."""
 
-import json
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -61,9 +60,9 @@ def test_a_panel_of_two_over_seeds() -> None:
 def test_the_contrasts_as_json_round_half_to_even() -> None:
     campaign_plan, records = two()
 
-    data = json.loads(json.dumps(contrasts(campaign_plan.runs, records).to_json()))
+    found = contrasts(campaign_plan.runs, records)
 
-    assert data["entrants"][0] == {
+    assert found.entrants[0].to_json() == {
         "candidate": "ada",
         "private_cents": 20,
         "mean_externality_per_rival_cents": -8,
@@ -75,7 +74,7 @@ def test_the_contrasts_as_json_round_half_to_even() -> None:
             {"seed": 3, "repeat": 1, "private_cents": -30, "others_cents": 15, "market_cents": -15},
         ],
     }
-    assert data["directed"][1] == {
+    assert found.directed[1].to_json() == {
         "entrant": "bob",
         "rival": "ada",
         "mean_cents": -5,
@@ -84,7 +83,7 @@ def test_the_contrasts_as_json_round_half_to_even() -> None:
             {"seed": 3, "repeat": 1, "cents": 10},
         ],
     }
-    assert (data["seeds"], data["missing"], data["unplanned"]) == ([5, 3], [], [])
+    assert (found.seeds, found.missing, found.unplanned) == ((5, 3), (), ())
 
 
 def test_a_panel_of_three() -> None:
@@ -197,7 +196,7 @@ def test_no_whole_seed_gives_no_mean() -> None:
     assert result.seeds == ()
     assert [entrant.market for entrant in result.entrants] == [None, None]
     assert [run.run_id for run in result.missing] == ["trial-s5-reference", "trial-s3-reference"]
-    assert result.to_json()["entrants"][0]["private_cents"] is None
+    assert result.entrants[0].to_json()["private_cents"] is None
 
 
 def no_action() -> tuple[CampaignPlan, list[CompanyOutcome]]:
