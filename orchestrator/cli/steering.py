@@ -225,23 +225,25 @@ def failures(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List every failure, every fresh attempt, and every rest of a campaign's runs, as they came.
+    """List every failure, fresh attempt and rest of a campaign's runs, and all that people did.
 
     That a run was interrupted is known when somebody takes it over: whoever
     played it was killed, stood still, or could not write into the store.
 
     JSON has all entries.
 
-    JSON: campaign, history: each with at, run, kind (failure, fresh attempt,
-    paused, stopped, interrupted, queued, running), world_version, seat,
-    attempt, status, cause, reason, followed_by.
+    JSON: campaign, history: each with at, run, target (of what a person did,
+    else null), kind (failure, fresh attempt, paused, stopped, interrupted,
+    queued, running; or an act such as pause, resume, retry, cap $100.00),
+    world_version, seat, attempt, status, cause, reason, followed_by.
     """
-    from orchestrator.status.history import history
+    from orchestrator.status.history import acts, history
     from orchestrator.store import open_store
 
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
-        entries = history(opened, campaign, run, seat)
+        found = [*history(opened, campaign, run, seat), *acts(opened, campaign, run, seat)]
+    entries = sorted(found, key=lambda entry: entry.at)
     if as_json:
         print_json({"campaign": campaign, "history": [entry.to_json() for entry in entries]})
         return
@@ -249,7 +251,7 @@ def failures(
     left_out = len(entries) - len(shown)
     _show_history(f"History of {campaign}: {len(shown)} entries", shown)
     if left_out:
-        print_text(f"{left_out} routine changes of runs are left out; --all lists them.")
+        print_text(f"{left_out} routine entries are left out; --all lists them.")
 
 
 def _show_history(title: str, entries: "list[Entry]") -> None:
@@ -262,7 +264,8 @@ def _show_history(title: str, entries: "list[Entry]") -> None:
             else (f"  version {entry.version}, seat {entry.seat}, attempt {entry.attempt}")
         )
         what = f"{entry.kind}: {entry.status}" if entry.status else entry.kind
-        print_text(f"{entry.at:%m-%d %H:%M:%S} UTC  {entry.run_id}{place}  {what}")
+        subject = entry.target or entry.run_id
+        print_text(f"{entry.at:%m-%d %H:%M:%S} UTC  {subject}{place}  {what}")
         for text in filter(None, (entry.reason, entry.followed_by)):
             print_text(fill(text, _WIDTH, initial_indent="    ", subsequent_indent="    "))
 

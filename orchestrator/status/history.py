@@ -1,28 +1,31 @@
-"""What went wrong in a campaign, and what followed, in order of time."""
+"""What went wrong in a campaign, what followed, and what people did, in order of time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from engine.decision import company_name
 from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import RunState
 from orchestrator.status.progress import INTERRUPTED
 from orchestrator.store import AttemptStore, RunStore, Store
 
-_ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLETED})
-"""What every run becomes, and what nobody needs to look at."""
+_ROUTINE: Final = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.COMPLETED, "create"})
+"""What every run becomes and every campaign begins with, and what nobody needs to look at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry: a failure of an attempt, a fresh attempt, or a change of a run's status, which has
-    no window. That somebody left the run without giving it up is found by whoever takes it over.
+    """One entry: a failure of an attempt, a fresh attempt, a change of a run's status, which has no
+    window, or what a person did to a target, whose text names its run. That somebody left the run
+    without giving it up is found by whoever takes it over.
     """
 
     at: datetime
-    run_id: str
     kind: str
+    run_id: str | None = None
+    target: str | None = None
     version: int | None = None
     seat: int | None = None
     attempt: int | None = None
@@ -33,7 +36,7 @@ class Entry:
 
     @property
     def is_routine(self) -> bool:
-        """Whether it is a change of a run's status that happens to every run."""
+        """Whether it is what happens to every run, or to every campaign."""
         return self.kind in _ROUTINE and not self.reason
 
     def to_json(self) -> dict[str, Any]:
@@ -41,6 +44,7 @@ class Entry:
         return {
             "at": self.at.isoformat(timespec="milliseconds"),
             "run": self.run_id,
+            "target": self.target,
             "kind": self.kind,
             "world_version": self.version,
             "seat": self.seat,
@@ -68,6 +72,27 @@ def history(
         finally:
             run.close()
     return sorted(entries, key=lambda entry: entry.at)
+
+
+def acts(
+    store: Store, campaign: str, run_id: str | None = None, seat: int | None = None
+) -> list[Entry]:
+    """What people did to a campaign and all in it, to one of its runs, or to one seat, and why; the
+    oldest first.
+
+    Raises:
+        InputError: no such campaign.
+    """
+    return [
+        Entry(at=act.at, kind=act.act, target=act.target, reason=act.reason)
+        for act in store.catalogue.acts(campaign)
+        if _is_about(act.target, run_id, seat)
+    ]
+
+
+def _is_about(target: str, run_id: str | None, seat: int | None) -> bool:
+    of_run = run_id is None or f"run {run_id} " in f"{target} "
+    return of_run and (seat is None or target.startswith(f"{company_name(seat)} "))
 
 
 def _of_run(run: RunStore) -> Iterator[Entry]:

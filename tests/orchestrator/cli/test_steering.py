@@ -112,13 +112,36 @@ def test_failures_tell_every_rest(give: Command) -> None:
     assert "paused" in told.out
     assert "lunch" in told.out
     assert "running" not in told.out
-    assert "2 routine changes of runs are left out; --all lists them." in told.out
+    assert "2 routine entries are left out; --all lists them." in told.out
     assert is_plain(told.out)
     assert "running" in give("failures", "--run", OTHER, "--all").out
     history = give("failures", "--json").data["history"]
     assert [entry["at"] for entry in history] == sorted(entry["at"] for entry in history)
     kinds = [(entry["kind"], entry["reason"]) for entry in history if entry["run"] == OTHER]
     assert kinds == [("queued", ""), ("running", ""), ("paused", "lunch")]
+
+
+def test_failures_tell_what_people_did_and_why(give: Command) -> None:
+    give("pause", "--reason", "the vendor is down")
+    give("stop", "--run", OTHER, "--reason", "too dear")
+    give("pause", "--run", OTHER, "--seat", "2", "--day", "7", "--reason", "look at it")
+
+    def acts(*options: str) -> list[tuple[str, str, str]]:
+        history = give("failures", "--json", *options).data["history"]
+        told = [each for each in history if each["target"] is not None]
+        assert all(each["run"] is None for each in told)
+        return [(each["target"], each["kind"], each["reason"]) for each in told]
+
+    whole = (f"campaign {NAME}", "pause", "the vendor is down")
+    of_run = (f"run {OTHER}", "stop", "too dear")
+    of_seat = (f"company-2 of run {OTHER} at world version 1", "pause", "look at it")
+    assert acts() == [(f"campaign {NAME}", "create", ""), whole, of_run, of_seat]
+    assert acts("--run", OTHER) == [of_run, of_seat]
+    assert acts("--run", OTHER, "--seat", "2") == [of_seat]
+    assert acts("--run", REFERENCE) == acts("--seat", "1") == []
+    shown = give("failures").out
+    assert f"run {OTHER}  stop\n    too dear\n" in shown
+    assert "create" not in shown
 
 
 def test_a_campaign_without_models_has_nothing_to_retry(give: Command) -> None:
