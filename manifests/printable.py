@@ -5,6 +5,7 @@ from typing import Final
 
 _LONGEST_WORD: Final = 300
 _OVERLONG: Final = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -17,6 +18,13 @@ def printable(text: str, keep: str = "") -> str:
         else letter.encode("unicode_escape", errors="backslashreplace").decode()
         for letter in text
     )
+
+
+def harmless(text: str) -> str:
+    """The text with a mark for every character that would steer a terminal. Unlike in `printable`,
+    all others stay, such as the unusual spaces that models like to write.
+    """
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def shortened(text: str) -> str:

@@ -69,14 +69,15 @@ def show_forecast(found: Forecast) -> None:
 
 
 def _range(low: int, high: int) -> str:
-    return f"{_short(low)} - {_short(high)}"
+    return f"{estimated(low)} - {estimated(high)}"
 
 
-def _short(number: int) -> str:
+def estimated(number: int) -> str:
     """A number for an estimate, such as 1.4 M: more digits would promise too much."""
-    for unit, sign in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= unit:
-            return f"{number / unit:,.3g} {sign}"
+    for unit, sign in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
+        # What three digits round up to a unit is one.
+        if number * 10_000 >= unit * 9_995:
+            return f"{number / unit:.3g} {sign}"
     return str(number)
 
 

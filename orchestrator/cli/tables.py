@@ -1,4 +1,7 @@
-"""Tables without ruled lines, which read the same on a terminal and in a pipe."""
+"""Tables without ruled lines, which read the same on a terminal and in a pipe.
+
+Services and other people wrote some of what stands in them: nothing of it steers the terminal.
+"""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -8,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from manifests.printable import harmless
 from orchestrator.cli.output import Column
 
 NOTHING: Final = "-"
@@ -54,7 +58,7 @@ def print_text(*lines: str) -> None:
     """Print lines of plain text to standard output."""
     console = _console()
     for line in lines:
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(harmless(line)), soft_wrap=True)
 
 
 def whole_dollars(cents: int | Fraction | None) -> str | None:
@@ -117,7 +121,8 @@ def _table(
 def _text(value: object) -> str:
     if value is None:
         return NOTHING
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return f"{value:,}" if is_number else harmless(str(value))
 
 
 def _cell(column: Column, text: str) -> Text:

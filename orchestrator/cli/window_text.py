@@ -1,11 +1,11 @@
 """One company-window as text: what was said, called and answered, in the order it happened."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from engine.records import ActionReceipt
+from manifests.printable import harmless
 from orchestrator.cli.output import dollars
 from orchestrator.owners import shown
 from orchestrator.session.events import (
@@ -31,9 +31,6 @@ _STEP: Final = "    "
 _SHORT_LINES: Final = 12
 _SHORT_CHARACTERS: Final = 400
 _ONE_LINE: Final = 90
-
-# What a model or a service wrote must not steer the terminal.
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def window_lines(view: WindowView, *, full: bool) -> Iterator[str]:
@@ -172,17 +169,17 @@ class _Story:
         """A call with its arguments: on its own line when they are short, else below it."""
         arguments = _object(call.arguments)
         if arguments is None:
-            return f"{_clean(call.name)}, arguments as sent", self._text(call.arguments)
+            return f"{call.name}, arguments as sent", self._text(call.arguments)
         inline = ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())
         has_lines = any(isinstance(each, str) and "\n" in each for each in arguments.values())
         if len(inline) <= _ONE_LINE and not has_lines:
-            return _clean(f"{call.name}({inline})"), []
+            return f"{call.name}({inline})", []
         below = []
         for name, value in arguments.items():
             text = value if isinstance(value, str) else _value(value)
             first, *rest = self._text(text)
-            below += [f"{_clean(name)}: {first}", *(f"  {line}" for line in rest)]
-        return _clean(call.name), below
+            below += [f"{name}: {first}", *(f"  {line}" for line in rest)]
+        return call.name, below
 
     def _text(self, text: str) -> list[str]:
         lines = _lines(text)
@@ -211,7 +208,7 @@ def _late(view: WindowView, *, full: bool) -> Iterator[str]:
             f"Late reply      to request {answer.request} of attempt {answer.attempt}, paid but "
             "part of no conversation:"
         )
-        yield f"{_STEP}it came for {_clean(shown(answer.owner))}, which had lost the run"
+        yield f"{_STEP}it came for {shown(answer.owner)}, which had lost the run"
         yield from (f"{_STEP}{line}" for line in _Story(full).reply(answer.reply))
 
 
@@ -239,7 +236,7 @@ def _files(view: WindowView) -> Iterator[str]:
     }
     for path, change in changes.items():
         size = f"{len(change.content):,} characters"
-        yield f"File written    {_clean(path)}, version {change.version}, {size}"
+        yield f"File written    {path}, version {change.version}, {size}"
 
 
 def _decision(view: WindowView) -> Iterator[str]:
@@ -309,8 +306,5 @@ def _value(value: Any) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return _clean(text).splitlines() or [""]
-
-
-def _clean(text: str) -> str:
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    # Before the lines are told apart: some of these characters end one.
+    return harmless(text).splitlines() or [""]

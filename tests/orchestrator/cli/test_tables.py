@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from orchestrator.cli.money_tables import estimated
 from orchestrator.cli.output import Column
 from orchestrator.cli.tables import print_table, whole_dollars
 
@@ -50,6 +51,13 @@ def test_a_pipe_gets_aligned_text_without_colours(capsys: Capture) -> None:
 def test_notes_stand_below_the_table(capsys: Capture) -> None:
     print_table("Profit", ["who"], [("a",)], ["a: the first", "[b]: not markup"])
     assert printed(capsys) == ["Profit", "who", "a", "a: the first", "[b]: not markup", ""]
+
+
+def test_what_others_wrote_does_not_steer_the_terminal(capsys: Capture) -> None:
+    build = "\x1b[2Jfp-1\x07\x9b31m\u202fok"
+    print_table("Builds", ["served as"], [(build,)], [build])
+    for line in capsys.readouterr().out.split("\n")[2:4]:
+        assert line.rstrip(" ") == "\ufffd[2Jfp-1\ufffd\ufffd31m\u202fok"
 
 
 def test_without_rows_there_is_a_header(capsys: Capture) -> None:
@@ -140,3 +148,21 @@ def test_notes_stand_once_below_all_that_follows(capsys: Capture) -> None:
 )
 def test_whole_dollars_round_half_to_even(cents: int | None, shown: str | None) -> None:
     assert whole_dollars(cents) == shown
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1 k"),
+        (94_999, "95 k"),
+        (999_499, "999 k"),
+        (999_500, "1 M"),
+        (1_437_000, "1.44 M"),
+        (999_999_999, "1 G"),
+        (83_000_000_000_000, "83 T"),
+    ],
+)
+def test_an_estimate_has_three_digits(tokens: int, shown: str) -> None:
+    assert estimated(tokens) == shown
