@@ -52,7 +52,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
         "bankrupt": result.bankrupt,
         "worlds": result.worlds,
         "validation": _validation_json(result),
-        "missing": [run.run_id for run in result.missing],
+        "missing": list(result.missing),
     }
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from campaigns.analysis.exact import cents, mean
-from campaigns.analysis.matching import Matched, MissingRun, match
+from campaigns.analysis.matching import Matched, match
 from campaigns.analysis.measures import SCORE, Measure
 from campaigns.plan import REFERENCE, PlannedRun
 from campaigns.records import CompanyOutcome
@@ -105,16 +105,14 @@ class DirectedPair:
 class Contrasts:
     """All entrants and all n(n-1) directed pairs, in seat order.
 
-    Means are over `seeds`: those at which every contrast of every entrant exists. `missing` names
-    planned runs without outcomes, `unplanned` lineups that the contrasts need and the plan does not
-    have.
+    Means are over `seeds`: those at which every contrast of every entrant exists. `unplanned` names
+    lineups that the contrasts need and the plan does not have.
     """
 
     entrants: tuple[EntrantContrast, ...]
     directed: tuple[DirectedPair, ...]
     seeds: tuple[int, ...]
     left_out_seeds: tuple[int, ...]
-    missing: tuple[MissingRun, ...]
     unplanned: tuple[str, ...]
 
 
@@ -165,7 +163,6 @@ def contrasts(
         ),
         seeds=seeds,
         left_out_seeds=tuple(dict.fromkeys(seed for seed, _ in blocks if seed not in seeds)),
-        missing=matched.missing,
         unplanned=tuple(unplanned),
     )
 

@@ -9,23 +9,15 @@ from manifests.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class MissingRun:
-    """A planned run that lacks the outcomes of these seats: of all, when it has not finished."""
-
-    run_id: str
-    seats: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Matched:
-    """The outcomes of each complete run by its id, in seat order, and what is not complete.
+    """The outcomes of each complete run by its id, in seat order, and the ids of the others.
 
     `complete_seeds` are the seeds, in the order of the plan, of which no planned run is missing;
     `incomplete_seeds` the others.
     """
 
     outcomes: Mapping[str, tuple[CompanyOutcome, ...]]
-    missing: tuple[MissingRun, ...]
+    missing: tuple[str, ...]
     complete_seeds: tuple[int, ...]
     incomplete_seeds: tuple[int, ...]
 
@@ -82,16 +74,16 @@ def _sorted_out(
     runs: Sequence[PlannedRun], found: Mapping[str, Mapping[int, CompanyOutcome]]
 ) -> Matched:
     complete: dict[str, tuple[CompanyOutcome, ...]] = {}
-    missing: list[MissingRun] = []
+    missing: list[str] = []
     whole: dict[int, bool] = {}
     for run in runs:
         seats = range(1, len(run.lineup) + 1)
-        absent = tuple(seat for seat in seats if seat not in found[run.run_id])
-        if absent:
-            missing.append(MissingRun(run.run_id, absent))
-        else:
+        is_complete = all(seat in found[run.run_id] for seat in seats)
+        if is_complete:
             complete[run.run_id] = tuple(found[run.run_id][seat] for seat in seats)
-        whole[run.seed] = whole.get(run.seed, True) and not absent
+        else:
+            missing.append(run.run_id)
+        whole[run.seed] = whole.get(run.seed, True) and is_complete
     return Matched(
         outcomes=complete,
         missing=tuple(missing),

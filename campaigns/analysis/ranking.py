@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from campaigns.analysis.exact import cents
-from campaigns.analysis.matching import MissingRun, match
+from campaigns.analysis.matching import match
 from campaigns.analysis.measures import SCORE, Measure
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
@@ -43,14 +43,12 @@ class Ranking:
     """All candidates over the seeds of which every planned run is there, best first.
 
     `equal_sets` is false when the plan itself gives candidates different numbers of outcomes, as in
-    replacement lineups without their reference. `left_out_seeds` and `missing` say what is not
-    there.
+    replacement lineups without their reference.
     """
 
     rows: tuple[RankedCandidate, ...]
     seeds: tuple[int, ...]
     left_out_seeds: tuple[int, ...]
-    missing: tuple[MissingRun, ...]
     worlds: int
     equal_sets: bool
 
@@ -93,7 +91,6 @@ def ranking(
         rows=rows,
         seeds=matched.complete_seeds,
         left_out_seeds=matched.incomplete_seeds,
-        missing=matched.missing,
         worlds=len(used),
         equal_sets=len({row.outcomes for row in rows}) <= 1,
     )

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from campaigns.analysis.exact import cents
-from campaigns.analysis.matching import Matched, MissingRun, match
+from campaigns.analysis.matching import Matched, match
 from campaigns.definition import Profile, Search
 from campaigns.plan import DEVELOPMENT, VALIDATION, CampaignPlan, PlannedRun, resolve
 from campaigns.records import CompanyOutcome
@@ -45,7 +45,7 @@ class SearchResult:
     validation: Mapping[int, int]
     bankrupt: int
     worlds: int
-    missing: tuple[MissingRun, ...]
+    missing: tuple[str, ...]
 
     def ranked(self) -> tuple[ProfileScores, ...]:
         """The profiles with all their Scores, best first, ties in grid order."""

@@ -57,7 +57,7 @@ def test_the_highest_mean_wins_and_ties_go_to_the_first_in_the_grid() -> None:
     ]
     assert [profile.number for profile in result.ranked()] == [17, 18, 3, 24]
     assert result.worlds == 8
-    assert [run.run_id for run in result.missing] == [
+    assert list(result.missing) == [
         "rule-search-s211-winner",
         "rule-search-s307-winner",
     ]
@@ -111,7 +111,7 @@ def test_nobody_wins_while_a_development_run_is_missing() -> None:
         "scores_cents": {"7": -5},
         "mean_cents": None,
     }
-    assert result.missing[0].run_id == "rule-search-s19-profile-24"
+    assert result.missing[0] == "rule-search-s19-profile-24"
     assert [profile.number for profile in result.ranked()] == [17, 18, 3]
 
 
