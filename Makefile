@@ -4,7 +4,7 @@
 #
 # Both first make .venv from requirements.lock, every package checked by its hash. They need make and
 # a Python from 3.11 on, found on PATH or named: make test PYTHON=/path/to/python3.12
-# (after make clean, when .venv has another).
+# (after make clean when .venv has another, or with VENV=.venv-3.12 beside it).
 
 VENV := .venv
 BIN := $(VENV)/bin
