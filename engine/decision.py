@@ -221,30 +221,44 @@ def _innovation_problems(
         yield f"innovation_tier: must be 1..{tiers}, received {tier}"
     limit, pending = scenario.innovation.max_pending, len(firm.innovation_projects)
     if limit is not None and pending >= limit:
-        yield f"innovation_tier: at most {limit} projects may be pending at once, {pending} are"
+        yield (
+            f"innovation_tier: none can start while {pending} of at most {limit} are pending, "
+            f"received {tier}"
+        )
 
 
 def _capacity_problems(
     scenario: Scenario, firm: FirmState, decision: CompanyDecision
 ) -> Iterator[str]:
-    try:
-        match decision.capacity:
-            case ExpandCapacity(target_tier=tier):
-                if tier <= firm.tier:
-                    yield f"capacity.target_tier: must be above tier {firm.tier}, received {tier}"
-                else:
-                    capacity_charge(scenario, firm, tier)
-            case DownsizeCapacity(target_tier=tier):
-                if tier >= firm.tier:
-                    yield f"capacity.target_tier: must be below tier {firm.tier}, received {tier}"
-                else:
-                    capacity_charge(scenario, firm, tier)
-            case CancelCapacityProject(project_id=project_id):
+    match decision.capacity:
+        case ExpandCapacity(target_tier=tier):
+            higher = range(firm.tier + 1, len(scenario.capacity.tiers))
+            yield from _tier_problems(scenario, firm, tier, higher, "highest")
+        case DownsizeCapacity(target_tier=tier):
+            yield from _tier_problems(scenario, firm, tier, range(firm.tier), "lowest")
+        case CancelCapacityProject(project_id=project_id):
+            try:
                 cancellation_refund(scenario, firm, project_id, decision_day(scenario, decision))
-            case None:
-                pass
-    except CapacityUnavailable as reason:
-        yield f"capacity: {reason}"
+            except CapacityUnavailable as reason:
+                yield f"capacity.project_id: {reason}"
+        case None:
+            pass
+
+
+def _tier_problems(
+    scenario: Scenario, firm: FirmState, tier: int, allowed: range, end: str
+) -> Iterator[str]:
+    """``end`` is what the installed tier is when no tier is allowed."""
+    field = "capacity.target_tier"
+    if not allowed:
+        yield f"{field}: tier {firm.tier} is installed and is the {end} there is, received {tier}"
+    elif tier not in allowed:
+        yield f"{field}: must be {allowed[0]}..{allowed[-1]}, received {tier}"
+    else:
+        try:
+            capacity_charge(scenario, firm, tier)
+        except CapacityUnavailable as reason:
+            yield f"{field}: {reason}, received {tier}"
 
 
 def _bid_problems(state: WorldState, decision: CompanyDecision) -> Iterator[str]:

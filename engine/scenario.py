@@ -52,6 +52,9 @@ from manifests.validation import input_error
 _MOST_BUYERS = 10**9
 """Of one day, at the best of times; their units are drawn one distribution at a time."""
 
+_WIDEST_DRAW = 8.3
+"""Standard deviations; the streams' uniforms reach no further than 8.21."""
+
 _REMEDY = "`ceo-arena scenario show` prints a complete scenario to start from."
 
 
@@ -131,6 +134,7 @@ class Scenario:
                 f"initial_cash_cents: with the initial stock at its liquidation value it is beyond "
                 f"{LARGEST} cents"
             )
+        self._consistent_projects()
         macro = self.macro
         # No path comes this high: the sum of all shocks, without reversion, at eight deviations.
         peak = max(macro.mean, macro.floor)
@@ -146,6 +150,19 @@ class Scenario:
                 f"segments: up to {buyers:.1e} purchases a day could be considered, more than "
                 f"{_MOST_BUYERS:,}; lower baseline_demand, the demand of a phase, or macro's reach"
             )
+
+    def _consistent_projects(self) -> None:
+        innovation = self.innovation
+        for number, tier in enumerate(innovation.tiers):
+            for field, middle, log_sd in (
+                ("median_days", tier.median_days, innovation.duration_log_sd),
+                ("expected_gain_cents", tier.expected_gain_cents, innovation.gain_log_sd),
+            ):
+                if middle * math.exp(_WIDEST_DRAW * log_sd) > LARGEST:
+                    raise ValueError(
+                        f"innovation.tiers[{number}].{field}: a project may draw more than "
+                        f"{LARGEST}; lower it, or the log_sd of its draw"
+                    )
 
     @cached_property
     def digest(self) -> str:

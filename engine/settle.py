@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.bounds import check_flows, check_stock
 from engine.decision import CompanyDecision
 from engine.enact import enact
 from engine.records import (
@@ -95,7 +96,8 @@ def settle_window(
     """Enact the decisions (by seat; None or absent holds) and settle the window's days.
 
     Decisions are enacted in seat order, whatever the order of the mapping. Raises InvalidDecision
-    when the world does not allow one of them, and ValueError when the horizon is reached.
+    when the world does not allow one of them, MarketOverflow when a company comes to more money
+    than a run can account for, and ValueError when the horizon is reached.
     """
     if state.day >= scenario.horizon_days:
         raise ValueError(f"the world ended on day {state.day}; no window is left to settle")
@@ -107,7 +109,7 @@ def settle_window(
         if decision is not None:
             flows[seat], receipts[seat] = enact(scenario, streams, state, seat, decision)
     state.version += 1
-    companies = [
+    companies = players = [
         Company(seat, firm) for seat, firm in enumerate(state.firms, start=1) if firm.active
     ]
     last_day = min(state.day + scenario.window_days, scenario.horizon_days)
@@ -121,6 +123,8 @@ def settle_window(
             )
         days.append(_settle_day(scenario, streams, state, companies))
         companies = [company for company in companies if company.firm.active]
+    for company in players:
+        check_stock(scenario, state.day, company.seat, company.firm)
     return Settlement(state, days, receipts)
 
 
@@ -147,6 +151,7 @@ def _settle_day(
         expire_overdue_orders(today, company)
         replenish(today, company)
         charge_holding(today, company)
+        check_flows(scenario, day, company.record)
         _close_books(company, day)
         if company.firm.active and day % scenario.window_days == 0:
             drift_beliefs(scenario, company.firm)

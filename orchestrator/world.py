@@ -16,6 +16,7 @@ from typing import Final
 from campaigns.plan import PlannedRun
 from campaigns.records import CompanyOutcome
 from engine.boundary import Boundary
+from engine.bounds import MarketOverflow
 from engine.decision import company_name, validate_decision
 from engine.scenario import Scenario
 from engine.settle import initial_state, settle_window
@@ -158,7 +159,7 @@ class World:
         """Play until the run is completed, paused, stopped, or left at a boundary; its state then.
 
         A run that waits for a person is not touched. A CEO that fails, or decides what the world
-        does not allow, stops the run with a reason.
+        does not allow, stops the run with a reason; so does a market whose money overflows.
 
         Raises:
             LeaseLost: somebody else owns the run; nothing was written since.
@@ -244,7 +245,10 @@ class World:
 
     async def _settled(self, boundary: Checkpoint, windows: list[CompanyWindow]) -> Checkpoint:
         decisions = {window.seat: window.decision for window in windows}
-        settlement = settle_window(self._scenario, self._streams, boundary.state, decisions)
+        try:
+            settlement = settle_window(self._scenario, self._streams, boundary.state, decisions)
+        except MarketOverflow as overflow:
+            raise BarrierBroken(cause_of(overflow)) from overflow
         self._totals.add(settlement.days)
         state = settlement.state
         last = state.day >= self._scenario.horizon_days

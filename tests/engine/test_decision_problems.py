@@ -121,57 +121,66 @@ def at_top(firm: FirmState) -> None:
         (
             {"capacity": {"action": "expand", "target_tier": 4}},
             None,
-            "capacity: target_tier must be 0..3, received 4",
+            "capacity.target_tier: must be 1..3, received 4",
         ),
         (
             {"capacity": {"action": "expand", "target_tier": 0}},
             None,
-            "capacity.target_tier: must be above tier 0, received 0",
+            "capacity.target_tier: must be 1..3, received 0",
         ),
         (
             {"capacity": {"action": "expand", "target_tier": 2}},
             at_top,
-            "capacity.target_tier: must be above tier 3, received 2",
+            "capacity.target_tier: tier 3 is installed and is the highest there is, received 2",
         ),
         (
-            {"capacity": {"action": "downsize", "target_tier": 0}},
+            {"capacity": {"action": "downsize", "target_tier": 7}},
             None,
-            "capacity.target_tier: must be below tier 0, received 0",
+            "capacity.target_tier: tier 0 is installed and is the lowest there is, received 7",
         ),
         (
             {"capacity": {"action": "downsize", "target_tier": 3}},
             at_top,
-            "capacity.target_tier: must be below tier 3, received 3",
+            "capacity.target_tier: must be 0..2, received 3",
         ),
         (
             {"capacity": {"action": "expand", "target_tier": 3}},
             building,
-            "capacity: capacity-000 (to tier 2, due on day 35) is still pending",
+            (
+                "capacity.target_tier: capacity-000 (to tier 2, due on day 35) is still pending, "
+                "received 3"
+            ),
         ),
         (
             {"capacity": {"action": "downsize", "target_tier": 0}},
             shrinking,
-            "capacity: capacity-007 (to tier 1, due on day 7) is still pending",
+            (
+                "capacity.target_tier: capacity-007 (to tier 1, due on day 7) is still pending, "
+                "received 0"
+            ),
         ),
         (
             {"capacity": {"action": "cancel", "project_id": "capacity-001"}},
             building,
-            "capacity: there is no capacity project 'capacity-001'; known: ['capacity-000']",
+            (
+                "capacity.project_id: there is no capacity project 'capacity-001'; "
+                "known: ['capacity-000']"
+            ),
         ),
         (
             {"capacity": {"action": "cancel", "project_id": "capacity-000"}},
             None,
-            "capacity: there is no capacity project 'capacity-000'; known: none",
+            "capacity.project_id: there is no capacity project 'capacity-000'; known: none",
         ),
         (
             {"capacity": {"action": "cancel", "project_id": "capacity-007"}},
             shrinking,
-            "capacity: capacity-007 is a downsizing and cannot be canceled",
+            "capacity.project_id: capacity-007 is a downsizing and cannot be canceled",
         ),
         (
             {"capacity": {"action": "cancel", "project_id": "capacity-000"}},
             built,
-            "capacity: capacity-000 was due on day 21 and cannot be canceled",
+            "capacity.project_id: capacity-000 was due on day 21 and cannot be canceled",
         ),
         (
             {"bids": {"tender-014": 1}},
@@ -225,7 +234,7 @@ def test_pending_projects_may_be_limited() -> None:
 
     assert problems({"innovation_tier": 1}, scenario=limited) == []
     assert problems({"innovation_tier": 1}, one, scenario=limited) == [
-        "innovation_tier: at most 1 projects may be pending at once, 1 are"
+        "innovation_tier: none can start while 1 of at most 1 are pending, received 1"
     ]
     assert problems({"innovation_tier": 1}, one) == []
 

@@ -193,7 +193,7 @@ SAMPLES: Final[Mapping[str, Sample]] = {
             "capacity.tiers.2.construction_days": 5,
             "capacity.tiers.3.construction_days": 2,
         },
-        {"cancel", "refunds_cents", "downsize", "expand", "capacity_project", "capacity"},
+        {"cancel", "refunds_cents", "downsize", "expand", "capacity_project"},
         eagerness=0.3,
     ),
     "one project at a time": Sample(
@@ -253,8 +253,8 @@ def test_every_kind_of_refusal() -> None:
         "marketing.segment_id",
         "marketing.value.channel",
         "innovation_tier",
-        "capacity",
         "capacity.target_tier",
+        "capacity.project_id",
         "bids",
         "research",
     }

@@ -92,6 +92,13 @@ def problem_of(data: Any) -> str:
         ),
         ("advertising.initial_awareness", 1.0, "advertising.initial_awareness", "less than 1"),
         ("knowledge.depreciation", 1.1, "knowledge.depreciation", "less than or equal to 1"),
+        (
+            "innovation.tiers.2.median_days",
+            2**53 - 1,
+            "innovation.tiers[2].median_days",
+            "may draw more than 9007199254740991",
+        ),
+        ("innovation.gain_log_sd", 5.0, "innovation.tiers[0].expected_gain_cents", "may draw"),
         ("innovation.max_pending", 0, "innovation.max_pending", "greater than or equal to 1"),
         ("choice.utility_floor", 0.0, "choice.utility_floor", "less than 0"),
         ("choice.switching_share", 1.01, "choice.switching_share", "less than or equal to 1"),

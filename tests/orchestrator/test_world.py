@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import pytest
 from campaigns.records import CompanyOutcome
 from engine.decision import CompanyDecision, ProductSettings
 from engine.observation import Observation
+from engine.scenario import default_scenario
 from manifests.errors import StoreError
 from orchestrator.ceos import Ceo, Closed, Window
 from orchestrator.lifecycle import CompanyWindowStatus, RunState
 from orchestrator.store import LeaseLost, RunStore, WindowCommit
 from orchestrator.world import StopKind, StopRequest, put_to_rest
+from tests.engine.worlds import altered
 from tests.orchestrator.trial import DAYS, WINDOWS, Trial
 
 Decide = Callable[[Observation], Closed | CompanyDecision]
@@ -272,6 +275,36 @@ def test_a_ceo_that_fails_stops_its_run_at_the_last_boundary_and_says_why(
     assert trial.play(ceos={2: Scripted(hold)}) is RunState.COMPLETED
     assert len(trial.digests()) == DAYS
     assert trial.digests()[:7] != undisturbed.digests()[:7]
+
+
+def test_a_market_whose_money_overflows_stops_the_run_and_says_what_to_change(
+    tmp_path: Path,
+) -> None:
+    """Customers who do not mind prices pay whatever somebody asks."""
+    generous = {
+        f"segments.{segment}.{name}": value
+        for segment in range(3)
+        for name, value in (("price_weight", 1e-300), ("outside_utility", -1000.0))
+    }
+    market = tmp_path / "generous.json"
+    market.write_text(altered(default_scenario(), generous).to_json(), encoding="utf-8")
+
+    def asks_for_all(observation: Observation) -> CompanyDecision:
+        every = dict.fromkeys("ABC", ProductSettings(price_cents=2**53 - 1))
+        change = every if observation.world_version == 1 else {}
+        return hold(observation).model_copy(update={"products": change})
+
+    trial = Trial.new(tmp_path / "store", scenario=str(market))
+    with trial.store:
+        assert trial.play(ceos={2: Scripted(asks_for_all)}) is RunState.STOPPED
+        status = trial.run().status()
+        assert status.world_version == 1
+        assert len(trial.digests()) == 7
+        assert re.fullmatch(
+            r"On day 8 company-2 took in [\d,]{23,} cents; the books of 17 days carry "
+            r"135,637,824,071,393,761 a day\. Let the scenario's customers mind prices: .*",
+            status.reason,
+        )
 
 
 def test_peers_of_a_failing_company_go_on_to_their_own_close(trial: Trial) -> None:

@@ -199,7 +199,7 @@ def test_a_quote_for_what_no_longer_exists() -> None:
     gone = CapacityMove("cancel", None, "capacity-000", Quote(0, 2_010_000, 7))
     desk = stale(context(), gone, ResearchOrder("value", 9, Quote(1, 0, 9)))
     assert refused(desk) == [
-        "capacity: there is no capacity project 'capacity-000'; known: none",
+        "capacity.project_id: there is no capacity project 'capacity-000'; known: none",
         "research[1].level: must be 1..5, received 9",
     ]
 
