@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from manifests.errors import InputError
+from manifests.errors import InputError, StoreError
 from orchestrator.scratch import Scratch, clear_scratch
 
 _OBJECT_STORE_BYTES: Final = 80 << 20
@@ -41,6 +41,10 @@ _LONGEST_PARENT: Final = 24
 
 _CONNECT_SECONDS: Final = 5.0
 _LAST_PORT: Final = 65_535
+
+
+class HeadSilent(StoreError):
+    """The head node of a cluster does not answer; whether its campaigns go on cannot be told."""
 
 
 @contextmanager
@@ -94,19 +98,26 @@ def _host_and_port(address: str) -> tuple[str, int]:
 
 def _attaching_to(address: str) -> dict[str, Any]:
     if address != "auto":
-        _check_listening(*_host_and_port(address))
+        # Ray itself would try for minutes.
+        obstacle = obstacle_to(address)
+        if obstacle is not None:
+            raise InputError(
+                f"Nothing answers at {address}: {obstacle}.",
+                "Check the address, and that the cluster's head node runs there.",
+            )
     return {"address": address}
 
 
-def _check_listening(host: str, port: int) -> None:
-    # Ray itself would try for minutes.
+def obstacle_to(address: str) -> str | None:
+    """Why nobody answers at the address of a head node, None when somebody does. Raises InputError
+    when it is none.
+    """
+    host, port = _host_and_port(address)
     try:
         socket.create_connection((host.strip("[]"), port), _CONNECT_SECONDS).close()
     except OSError as error:
-        raise InputError(
-            f"Nothing answers at {host}:{port}: {error.strerror or error}.",
-            "Check the address, and that the cluster's head node runs there.",
-        ) from error
+        return error.strerror or str(error)
+    return None
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from orchestrator.store import RunStatus, Spent, Store
 # How often the scheduler tells how the campaign stands.
 _SECONDS: Final = 5.0
 
-_COUNTED: Final = {
+COUNTED: Final = {
     "ceo_arena_replies": ("Replies that were stored.", ()),
     "ceo_arena_tokens": ("Tokens of replies, as the services told them.", ("kind",)),
     "ceo_arena_request_failures": ("Requests that ended without a reply.", ("kind",)),
@@ -30,7 +30,7 @@ _COUNTED: Final = {
     "ceo_arena_attempts_ended": ("Attempts at company-windows that ended.", ("status",)),
 }
 
-_SHOWN: Final = {
+SHOWN: Final = {
     "ceo_arena_runs": ("Runs of the campaign.", ("state",)),
     "ceo_arena_windows_settled": ("Windows that all runs have settled.", ()),
     "ceo_arena_days_settled": ("Days that all runs have settled.", ()),
@@ -57,7 +57,7 @@ class WorkMetrics:
     def __init__(self, campaign: str) -> None:
         self._counters: dict[str, Any] = {
             name: Counter(name, description, ("campaign", "candidate", *labels))
-            for name, (description, labels) in _COUNTED.items()
+            for name, (description, labels) in COUNTED.items()
         }
         self._campaign = campaign
 
@@ -75,7 +75,7 @@ class CampaignMetrics:
     def __init__(self, store: Store, campaign: str) -> None:
         self._gauges: dict[str, Any] = {
             name: Gauge(name, description, ("campaign", *labels))
-            for name, (description, labels) in _SHOWN.items()
+            for name, (description, labels) in SHOWN.items()
         }
         self._store = store
         self._campaign = campaign

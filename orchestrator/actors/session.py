@@ -2,10 +2,11 @@
 
 import logging
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import psutil
 import ray
@@ -14,6 +15,7 @@ from ray.exceptions import RayError, RayTaskError
 from manifests.errors import ArenaError, InputError, StoreError
 from orchestrator.actors.campaign import CampaignEnd
 from orchestrator.actors.carrier import Carrier, Charge
+from orchestrator.actors.cluster import HeadSilent, obstacle_to
 from orchestrator.actors.limits import NAMESPACE
 from orchestrator.actors.nodes import ON_HEAD, living_nodes
 from orchestrator.owners import own_name
@@ -25,14 +27,18 @@ _CALLS: Final = 8
 # How often a private Ray starts the actor again.
 _MOST_DEATHS: Final = 5
 
+# How often the head node of a cluster is looked for, and for how long it may be silent.
+_LOOK_SECONDS: Final = 5.0
+_MOST_SILENT_SECONDS: Final = 15.0
+
 
 class Session:
     """A campaign that is carried out; a `lasting` one outlives this process."""
 
-    def __init__(self, charge: Charge) -> None:
+    def __init__(self, charge: Charge, core: "Core") -> None:
         self.lasting = charge.owner is None
         self._charge = charge
-        self._core = RayCore()
+        self._core = core
 
     def begin(self) -> None:
         """Let the campaign be carried out from now on."""
@@ -57,13 +63,10 @@ class Session:
 
         Raises:
             LeaseHeld, LeaseLost: somebody else carries the campaign out.
+            HeadSilent: the head node of the cluster does not answer.
             StoreError: the store or Ray refuses.
         """
-        if not self._core.lives():
-            raise StoreError(
-                "Ray was ended from outside.",
-                "Nothing that was settled is lost.",
-            )
+        self._core.check()
         try:
             done, _ = ray.wait([self._end], timeout=seconds)
             if not done:
@@ -87,22 +90,50 @@ class Session:
             return
 
 
-class RayCore:
-    """The processes of a private Ray without which it is none; of a cluster there are none here.
-
-    Ray itself would go on waiting for a dead one, and then end this process without a word.
+class Core(Protocol):
+    """That without which a Ray is none. Ray itself would go on waiting for it for a minute or more,
+    and then end this process without a word.
     """
+
+    def check(self) -> None:
+        """Raise StoreError when it is gone."""
+        ...
+
+
+class RayCore:
+    """The processes of a private Ray."""
 
     def __init__(self) -> None:
         names = {"gcs_server", "raylet"}
         self._processes = [child for child in psutil.Process().children() if child.name() in names]
 
-    def lives(self) -> bool:
-        """Whether all of them are there."""
-        return all(
-            process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-            for process in self._processes
-        )
+    def check(self) -> None:
+        """Raise StoreError when one of them is gone."""
+        for process in self._processes:
+            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                raise StoreError("Ray was ended from outside.", "Nothing that was settled is lost.")
+
+
+class ClusterHead:
+    """The head node of the cluster that this process has joined."""
+
+    def __init__(self) -> None:
+        self._address: str = ray.get_runtime_context().gcs_address
+        self._looked = self._heard = time.monotonic()
+
+    def check(self) -> None:
+        """Raise HeadSilent when it has not answered for some time."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked, obstacle = now, obstacle_to(self._address)
+        if obstacle is None:
+            self._heard = now
+        elif now - self._heard >= _MOST_SILENT_SECONDS:
+            raise HeadSilent(
+                f"The head node of the Ray cluster at {self._address} has not answered for "
+                f"{now - self._heard:.0f} seconds: {obstacle}."
+            )
 
 
 @contextmanager
@@ -134,7 +165,8 @@ def session(
                 hosts=hosts or min(processors, most_hosts or processors),
                 owner=None if lasting else own_name(),
                 announced=announced if lasting else None,
-            )
+            ),
+            RayCore() if options["address"] == "local" else ClusterHead(),
         )
 
 

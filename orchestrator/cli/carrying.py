@@ -14,7 +14,7 @@ from manifests.commitments import new_key
 from manifests.comparison import told
 from manifests.errors import InputError, StoreError
 from manifests.model import CampaignManifest
-from orchestrator.actors.cluster import ray_options
+from orchestrator.actors.cluster import HeadSilent, ray_options
 from orchestrator.binding import frozen, with_endpoints
 from orchestrator.bound import bound_plan
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
@@ -153,7 +153,7 @@ def carry_out(
                 view() as shown_by,
             ):
                 interruption.take()
-                return _followed(running, reader, shown_by, interruption)
+                return _followed(running, reader, shown_by, interruption, address)
     except LeaseHeld as held:
         raise _held(campaign, shown(held.owner), store.location) from held
     except _GoesOn:
@@ -163,6 +163,8 @@ def carry_out(
         going_on = "" if temporary else f" {how_to_resume(campaign, store.location, address)}"
         notice(f"Campaign {campaign} was left.{going_on}")
         raise typer.Exit(INTERRUPTED) from None
+    except HeadSilent as silent:
+        raise _left_by_its_head(silent, campaign, address, store.location) from silent
     finally:
         # Hosts that were killed could not remove what they left.
         clear_scratch(BOOKS)
@@ -226,8 +228,24 @@ def _how_it_goes_on(campaign: str, address: str | None, location: str) -> str:
     )
 
 
+def _left_by_its_head(
+    silent: HeadSilent, campaign: str, address: str | None, location: str
+) -> StoreError:
+    return StoreError(
+        f"{silent.message} If it is gone, campaign {campaign} stands still, and nothing that was "
+        "stored is lost; if only this machine cannot reach it, the campaign goes on.",
+        f"See which with: {_command('watch', campaign, location)}\n"
+        f"  If it stands still, start the cluster again, then: "
+        f"{_resuming(campaign, location, address)}",
+    )
+
+
 def _followed(
-    running: "Session", reader: ProgressReader, shown_by: View, interruption: Interruption
+    running: "Session",
+    reader: ProgressReader,
+    shown_by: View,
+    interruption: Interruption,
+    address: str | None,
 ) -> CampaignProgress:
     unread = ""
     try:
@@ -250,22 +268,24 @@ def _followed(
         notice("Leaving: runs stop at their next window boundary. Again to leave at once.")
         running.leave(_PATIENCE_SECONDS)
         raise
+    except HeadSilent:
+        raise
     except StoreError as error:
-        raise _stopped(reader, [error.in_one_line]) from error
+        raise _stopped(reader, [error.in_one_line], address) from error
     if end.troubles:
-        raise _stopped(reader, end.troubles)
+        raise _stopped(reader, end.troubles, address)
     progress = reader.read()
     shown_by.close(progress)
     return progress
 
 
-def _stopped(reader: ProgressReader, troubles: Sequence[str]) -> StoreError:
+def _stopped(reader: ProgressReader, troubles: Sequence[str], address: str | None) -> StoreError:
     lines = [f"  {trouble}" for trouble in troubles[:_MOST_TROUBLES]]
     if len(troubles) > len(lines):
         lines.append(f"  The same or the like in {len(troubles) - len(lines)} more runs.")
     return StoreError(
         "\n".join([f"Campaign {reader.campaign} cannot go on:", *lines]),
-        f"Put that right, then: {_command('resume', reader.campaign, reader.location)}",
+        f"Put that right, then: {_resuming(reader.campaign, reader.location, address)}",
     )
 
 

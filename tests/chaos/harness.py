@@ -207,9 +207,14 @@ def descendants(process: "subprocess.Popen[str]") -> list[psutil.Process]:
 
 def kill_all(process: "subprocess.Popen[str]") -> None:
     """SIGKILL a command and everything that it started."""
-    for found in [*descendants(process), psutil.Process(process.pid)]:
+    kill([*descendants(process), psutil.Process(process.pid)])
+
+
+def kill(processes: Sequence[psutil.Process]) -> None:
+    """SIGKILL processes, some of which may end with others."""
+    for process in processes:
         try:
-            found.kill()
+            process.kill()
         except psutil.NoSuchProcess:
             continue
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import psutil
 
-from tests.chaos.harness import PATIENT, descendants, kill_all
+from tests.chaos.harness import PATIENT, descendants, kill, kill_all
 
 _PROGRAM: Final = """
 import json, sys
@@ -105,6 +105,12 @@ class RayCluster:
         """The processes without which it is no cluster."""
         names = {"gcs_server", "raylet"}
         return {each.pid for each in descendants(self._program) if each.name() in names}
+
+    def kill_head(self) -> None:
+        """End the head node and all on it, as if it were switched off."""
+        own = {node.raylet.pid for node in self.nodes[1:]}
+        daemons = [psutil.Process(each) for each in self.daemons() - own]
+        kill([*self.head.actors(), *daemons])
 
     def _asked(self, order: str) -> Any:
         assert self._program.stdin is not None

@@ -1,5 +1,6 @@
 """A campaign on a cluster of several nodes goes on without the command that launched it, without
-its scheduler's process, and without a node, be it dead or alive where nobody reaches it.
+its scheduler's process, without a node, be it dead or alive where nobody reaches it, and, in
+another cluster, without the head node.
 """
 
 import os
@@ -148,6 +149,37 @@ def test_a_campaign_on_a_cluster_outlives_its_command_and_its_scheduler(trial: P
         assert "is being carried out by" in ends[1].stderr
         assert trial.evidence() == undisturbed(trial.file)
         check_audit(trial)
+
+
+def test_a_campaign_whose_head_node_is_lost_is_left_and_goes_on_in_another_cluster(
+    tmp_path: Path, postgresql: Server
+) -> None:
+    location = postgresql.url(postgresql.new_database())
+    with place(tmp_path, days=DAYS // 2, location=location) as trial:
+        with ray_cluster(trial.temporary) as ray:
+            nodes = [ray.head, ray.add()]
+            command = ("launch", str(trial.file), "--address", ray.address, "--hosts", "2")
+            launched = trial.start(*command, environment=ray.environment)
+            with observed(trial) as observer:
+                until(lambda: all(map(observer.runs_on, nodes)), "the hosts are not spread")
+                ray.kill_head()
+                followed = trial.start("watch")
+                # Nobody can tell the host of the other node to stop.
+                until(lambda: not observer.runs_on(nodes[1]), "it plays on for nobody")
+                assert not observer.progress().finished
+            left, watched = finished(launched), finished(followed)
+        assert left.returncode == 3, left.stderr
+        assert f"The head node of the Ray cluster at {ray.address} has not answered" in left.stderr
+        assert "ceo-arena watch trial" in left.stderr
+        assert f"--address {ray.address}" in left.stderr
+        assert "Traceback" not in left.stderr
+        assert watched.returncode == 1, watched.stderr
+        assert "ceo-arena resume trial" in watched.stderr
+        with ray_cluster(trial.temporary) as ray:
+            resume = ("resume", "--address", ray.address, "--hosts", "2")
+            resumed = trial.run(*resume, environment=ray.environment)
+            assert resumed.returncode == 0, resumed.stderr
+        assert trial.evidence() == undisturbed(trial.file)
 
 
 def test_a_node_that_is_lost_rejoins_and_is_drained_costs_no_window(trial: Place) -> None:

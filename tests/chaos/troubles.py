@@ -13,7 +13,7 @@ import psutil
 from orchestrator.audit import audit_store
 from orchestrator.store import open_store
 from tests.chaos.clock.shifting import HOURS
-from tests.chaos.harness import kill_all
+from tests.chaos.harness import kill, kill_all
 from tests.chaos.scene import HOSTS, Scene
 from tests.patience import until
 
@@ -21,12 +21,6 @@ STILL_SECONDS: Final = 4.0
 """How long something stands still: longer than a lease lasts."""
 
 Trouble = Callable[[Scene], None]
-
-
-def _killed(found: Sequence[psutil.Process]) -> None:
-    for process in found:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
 
 
 def _still(found: Sequence[psutil.Process]) -> None:
@@ -40,15 +34,15 @@ def _still(found: Sequence[psutil.Process]) -> None:
 
 
 def kill_a_host(scene: Scene) -> None:
-    _killed(scene.hosts()[:1])
+    kill(scene.hosts()[:1])
 
 
 def kill_the_scheduler(scene: Scene) -> None:
-    _killed(scene.processes("Carrier"))
+    kill(scene.processes("Carrier"))
 
 
 def kill_the_raylet(scene: Scene) -> None:
-    _killed(scene.processes("raylet"))
+    kill(scene.processes("raylet"))
 
 
 def kill_the_driver(scene: Scene) -> None:

@@ -1,14 +1,17 @@
 """What a campaign tells Prometheus: what every event adds, and where the gauges stand."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator.actors.metrics import Measure, standing_of, work_in
+from orchestrator.actors.metrics import COUNTED, SHOWN, Measure, standing_of, work_in
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.session.events import Closed
 from orchestrator.store import Spent, open_store
 from tests.orchestrator.cli.rehearsed import DAYS, EVENTS, HALT, NAME, OPEN, make_store
+
+PAGE = Path(__file__).parents[3] / "docs" / "cluster.md"
 
 
 def totals(measures: Iterable[Measure]) -> dict[str, float]:
@@ -55,3 +58,18 @@ def test_how_a_campaign_stands_is_told_by_its_store(tmp_path: Path) -> None:
         "spent_microdollars writer uncertain": 200,
         "spent_microdollars writer set_aside": 10,
     }
+
+
+def test_the_page_names_what_ray_exports() -> None:
+    """Ray puts its name before a metric's, and behind a counter's what Prometheus expects."""
+    row = re.compile(r"^\| `(ray_ceo_arena_\w+)` \| (\w+), [^|]*\| ([^|]*)\|$", re.MULTILINE)
+    told = {
+        name: (kind, tuple(re.findall("`(.+?)`", labels)))
+        for name, kind, labels in row.findall(PAGE.read_text(encoding="utf-8"))
+    }
+    counters = {
+        f"ray_{name}_total": ("counter", ("candidate", *labels))
+        for name, (_, labels) in COUNTED.items()
+    }
+    gauges = {f"ray_{name}": ("gauge", labels) for name, (_, labels) in SHOWN.items()}
+    assert told == counters | gauges
