@@ -6,7 +6,7 @@ has its lease.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,22 +118,11 @@ class Retrying:
     def _retry_in(
         self, run: RunStore, lineup: tuple[str, ...], which: Which, reason: str, *, dry_run: bool
     ) -> list[Retried]:
-        recovery = Recovery(run, self._policy)
-        hastened = self._store.holds.of(self._campaign).hastened_in(run.key.run_id)
-        found, early = [], []
-        for version, seat in _windows_of(run, which.version):
-            candidate = lineup[seat - 1]
-            if which.seat not in (None, seat) or which.candidate not in (None, candidate):
-                continue
-            considered = recovery.consider(version, seat, by_person=True)
-            if which.status not in (None, considered.standing.status):
-                continue
-            is_early = _waits(considered) and considered.key not in hastened
-            target = Target(*run.key, version, seat)
-            found.append(_row(target, candidate, considered, is_early=is_early))
-            early += [considered.key] if is_early else []
-        if not dry_run:
-            self._hasten(run.key, early, reason)
+        recovery, found = Recovery(run, self._policy), []
+        for early, row in self._rows(run, recovery, lineup, which):
+            found.append(row)
+            if early is not None and not dry_run:
+                self._hasten(run.key, early, reason)
         player = holder_of(run.status().lease)
         if player is not None:
             return _while_played(found, player)
@@ -146,12 +135,25 @@ class Retrying:
             return _while_played(found, shown(held.owner))
         return found
 
-    def _hasten(self, run: RunKey, attempts: Sequence[AttemptKey], reason: str) -> None:
-        """Let fresh attempts that wait begin at once, whoever plays the run."""
-        for attempt in attempts:
-            self._store.holds.hasten(run, attempt, reason)
-        if attempts:
-            self._store.controls.resolve(self._campaign)
+    def _rows(
+        self, run: RunStore, recovery: Recovery, lineup: tuple[str, ...], which: Which
+    ) -> Iterator[tuple[AttemptKey | None, Retried]]:
+        """The windows of a run that are meant, each with its attempt if that waits for its time."""
+        hastened = self._store.holds.of(self._campaign).hastened_in(run.key.run_id)
+        for version, seat in _windows_of(run, which.version):
+            candidate = lineup[seat - 1]
+            if which.seat not in (None, seat) or which.candidate not in (None, candidate):
+                continue
+            found = recovery.consider(version, seat, by_person=True)
+            if which.status in (None, found.standing.status):
+                early = found.key if _waits(found) and found.key not in hastened else None
+                target = Target(*run.key, version, seat)
+                yield early, _row(target, candidate, found, is_early=early is not None)
+
+    def _hasten(self, run: RunKey, attempt: AttemptKey, reason: str) -> None:
+        """Let a fresh attempt that waits begin at once, whoever plays the run."""
+        self._store.holds.hasten(run, attempt, reason)
+        self._store.controls.resolve(self._campaign)
 
     def _grant(self, run: RunStore, recovery: Recovery, rows: list[Retried], reason: str) -> None:
         lease = asyncio.run(tenure_of_run(run, self._lease_seconds).take_unless_kept())
