@@ -168,6 +168,23 @@ SAMPLES: Final[Mapping[str, Sample]] = {
         {"horizon_days": 150, "capacity.tiers.0.units_per_day": 0},
         {"capacity_project", "revenue_cents", "backlog", "exit"},
     ),
+    # A contract waits behind older orders of consumers, who may not have the units reserved for it.
+    "reserved stock": Sample(
+        {
+            **QUICK_TENDERS,
+            "window_days": 1,
+            "horizon_days": 120,
+            "tenders.interval_days": 1,
+            "tenders.bidding_days": 1,
+            "tenders.delivery_days": 20,
+            "tenders.minimum_share": 0.02,
+            "capacity.tiers.0.units_per_day": 40,
+            **of_all_products(initial_stock=60, initial_reorder_target=60, procurement_days=2),
+            **{f"segments.{segment}.outside_utility": -3.0 for segment in range(3)},
+        },
+        {*SALES, "award"},
+        eagerness=0.02,
+    ),
     "late contracts": Sample(
         {
             **CHEAP_COMMITMENTS,
