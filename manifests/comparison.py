@@ -8,6 +8,7 @@ from manifests.model import CampaignManifest
 
 _MOST_TOLD: Final = 8
 _LONGEST_TOLD: Final = 60
+_FILES: Final = "decisive.sources.files"
 _CONSEQUENCES: Final = ("decisive.runs", "decisive.scenario_digest", "decisive.sources.overall")
 
 
@@ -49,9 +50,13 @@ def difference(left: CampaignManifest, right: CampaignManifest) -> list[Differen
 def told(differences: Sequence[Difference], left: str, right: str) -> str:
     """Differences as the lines of a message, for instance with `there` and `here` as the sides.
 
-    At most eight, and causes before what follows from them: a seed before all of its runs.
+    At most eight. A version comes before the many files of the source, and causes before what
+    follows from them: a seed before all of its runs.
     """
-    ordered = sorted(differences, key=lambda found: found.path.startswith(_CONSEQUENCES))
+    ordered = sorted(
+        differences,
+        key=lambda found: (found.path.startswith(_CONSEQUENCES), found.path.startswith(_FILES)),
+    )
     lines = [
         f"  {found.path}: {_short(found.left)} {left}, {_short(found.right)} {right}"
         for found in ordered[:_MOST_TOLD]

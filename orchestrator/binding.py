@@ -127,11 +127,12 @@ def check_package(manifest: CampaignManifest) -> None:
     found = differences_from_package(manifest)
     if not found:
         return
-    name = manifest.provenance.campaign
+    name, decisive = manifest.provenance.campaign, manifest.decisive
     raise InputError(
         f"Campaign {name} was frozen under another package:\n{told(found, 'bound', 'here')}",
-        "Continue it with the package it was started with (ceo-arena "
-        f"{manifest.decisive.versions.package}), or launch it anew under another name.",
+        f"Continue it with the package it was started with (ceo-arena {decisive.versions.package}, "
+        f"source {decisive.sources.overall}, as `ceo-arena --version` prints both), or launch it "
+        "anew under another name.",
     )
 
 

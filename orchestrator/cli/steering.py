@@ -134,24 +134,32 @@ def retry(
         version = None if place is None else place.version
         which = Which(run, version, seat, candidate, status)
         rows = Retrying(opened, campaign).retry(which, reason, dry_run=dry_run)
+        window_days = _window_days(opened, campaign)
     if as_json:
         windows = [row.to_json() for row in rows]
         print_json({"campaign": campaign, "dry_run": dry_run, "windows": windows})
     else:
-        _show_retried(rows, dry_run)
+        _show_retried(rows, dry_run, window_days)
     if run is not None and all(row.attempt is None for row in rows):
         notice(f"Nothing that was named of run {run} may have a fresh attempt.")
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _show_retried(rows: "list[Retried]", dry_run: bool) -> None:
+def _window_days(store: "Store", campaign: str) -> int:
+    """How many days a window of the campaign has: people name a window by the day it opens on."""
+    from orchestrator.bound import bound_scenario
+
+    return bound_scenario(store.catalogue.manifest_in_force(campaign)).window_days
+
+
+def _show_retried(rows: "list[Retried]", dry_run: bool, window_days: int) -> None:
     eligible = sum(row.eligible for row in rows)
     what = "may have" if dry_run else "got"
     print_table(
         f"{eligible} of {len(rows)} windows {what} a fresh attempt",
         [
             "run",
-            Column("version", number=True),
+            Column("day", number=True),
             Column("seat", number=True),
             "candidate",
             "status",
@@ -161,7 +169,7 @@ def _show_retried(rows: "list[Retried]", dry_run: bool) -> None:
         [
             (
                 row.target.run_id,
-                row.target.version,
+                None if row.target.version is None else row.target.version * window_days,
                 row.target.seat,
                 row.candidate,
                 row.status.value,
@@ -243,25 +251,26 @@ def failures(
     with open_store(store) as opened:
         campaign = chosen_campaign(opened, name)
         found = [*history(opened, campaign, run, seat), *acts(opened, campaign, run, seat)]
+        window_days = _window_days(opened, campaign)
     entries = sorted(found, key=lambda entry: entry.at)
     if as_json:
         print_json({"campaign": campaign, "history": [entry.to_json() for entry in entries]})
         return
     shown = [entry for entry in entries if everything or not entry.is_routine]
     left_out = len(entries) - len(shown)
-    _show_history(f"History of {campaign}: {len(shown)} entries", shown)
+    _show_history(f"History of {campaign}: {len(shown)} entries", shown, window_days)
     if left_out:
         print_text(f"{left_out} routine entries are left out; --all lists them.")
 
 
-def _show_history(title: str, entries: "list[Entry]") -> None:
+def _show_history(title: str, entries: "list[Entry]", window_days: int) -> None:
     """A line for each entry, and below it why and what followed, so that any width will do."""
     print_text(title)
     for entry in entries:
         place = (
             ""
-            if entry.seat is None
-            else (f"  version {entry.version}, seat {entry.seat}, attempt {entry.attempt}")
+            if entry.version is None
+            else f"  day {entry.version * window_days}, seat {entry.seat}, attempt {entry.attempt}"
         )
         what = f"{entry.kind}: {entry.status}" if entry.status else entry.kind
         subject = entry.target or entry.run_id

@@ -115,3 +115,12 @@ def test_a_message_tells_causes_first_and_not_too_much() -> None:
     assert len(rest) == 7
     assert rest[-1] == "  and 2 more"
     assert told(found[:1], "there", "here") == "  decisive.runs[run-0].seed: 0 there, 1 here"
+
+
+def test_a_version_is_told_before_the_many_files_of_the_source() -> None:
+    files = [
+        Difference(f"decisive.sources.files[engine/{number}.py]", "a", "b") for number in range(9)
+    ]
+    lines = told([*files, Difference("decisive.versions.economy", "v2", "v3")], "there", "here")
+    assert lines.splitlines()[0] == "  decisive.versions.economy: v2 there, v3 here"
+    assert lines.splitlines()[-1] == "  and 2 more"

@@ -263,6 +263,7 @@ def test_another_package_is_refused_with_the_names_of_what_differs() -> None:
     assert "decisive.versions.economy: ceos-market-v2 bound, ceos-market-v3 here" in message
     assert "decisive.libraries.numpy: 1.0 bound" in message
     assert "another name" in message
+    assert manifest.decisive.sources.overall in message
 
 
 def test_a_policy_whose_code_changed_is_noticed() -> None:

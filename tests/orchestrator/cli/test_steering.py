@@ -150,7 +150,9 @@ def test_a_campaign_without_models_has_nothing_to_retry(give: Command) -> None:
         "dry_run": True,
         "windows": [],
     }
-    assert "0 of 0 windows got a fresh attempt" in give("retry").out
+    told = give("retry").out
+    assert "0 of 0 windows got a fresh attempt" in told
+    assert "  day  " in told
 
 
 def test_of_a_run_that_was_named_it_is_said_that_nothing_may_be_retried(give: Command) -> None:
