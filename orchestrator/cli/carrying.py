@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from manifests.model import CampaignManifest
 from orchestrator.actors.cluster import HeadSilent, ray_options
 from orchestrator.binding import frozen, with_endpoints
 from orchestrator.bound import bound_plan
+from orchestrator.cli.absence import MOST_ABSENT_SECONDS, Absence
 from orchestrator.cli.interruption import INTERRUPTED, Interruption, interruptible
 from orchestrator.cli.output import DEFAULT_STORE, campaigns_in, dollars, notice, store_shown
 from orchestrator.cli.rehearsing import check_variables, rehearsal_gateway
@@ -247,15 +249,19 @@ def _followed(
     interruption: Interruption,
     address: str | None,
 ) -> CampaignProgress:
-    unread = ""
+    unread, absence = "", Absence()
     try:
         with interruption.deferred():
             running.begin()
         end = None
         while end is None:
             interruption.check()
+            if running.lasting and absence.lasted(time.monotonic()) >= MOST_ABSENT_SECONDS:
+                raise _forsaken()
             try:
-                shown_by.show(reader.read())
+                progress = reader.read()
+                absence.note(progress.owner, time.monotonic())
+                shown_by.show(progress)
             except StoreError as error:
                 # A disk that is too full to look must not end what still goes on.
                 if error.in_one_line != unread:
@@ -277,6 +283,14 @@ def _followed(
     progress = reader.read()
     shown_by.close(progress)
     return progress
+
+
+def _forsaken() -> StoreError:
+    return StoreError(
+        f"Nobody has carried it out for {MOST_ABSENT_SECONDS:.0f} seconds: Ray has not started its "
+        "scheduler again, as when the head node is another one.",
+        "Nothing that was stored is lost.",
+    )
 
 
 def _stopped(reader: ProgressReader, troubles: Sequence[str], address: str | None) -> StoreError:
