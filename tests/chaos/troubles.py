@@ -115,6 +115,14 @@ def kill_the_server(scene: Scene) -> None:
     scene.server.start()
 
 
+def take_the_server_away(scene: Scene) -> None:
+    """It comes back when whoever carries the campaign out has lost patience, and has said so."""
+    assert scene.server is not None
+    scene.server.kill()
+    until(lambda: scene.running.poll() is not None, "nobody misses the server")
+    scene.server.start()
+
+
 def stop_the_server(scene: Scene) -> None:
     assert scene.server is not None
     _still(scene.server.processes())
@@ -159,7 +167,11 @@ ON_A_SERVER: Final[tuple[Trouble, ...]] = (kill_the_server, stop_the_server, cut
 
 def possible(scene: Scene) -> tuple[Trouble, ...]:
     """The troubles that can strike a campaign where it stands."""
-    found = [*EVERYWHERE, *(ON_A_SERVER if scene.server is not None else (back_up,))]
+    found = [*EVERYWHERE]
+    if scene.server is None:
+        found.append(back_up)
+    else:
+        found += [*ON_A_SERVER, take_the_server_away]
     if scene.disk is not None:
         found.append(fill_the_disk)
     if scene.clock is not None:
