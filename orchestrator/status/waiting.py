@@ -145,7 +145,10 @@ def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFo
     if SEARCH_WINNER in run.planned.lineup:
         return "runs", "the winner of the search is not seated yet"
     active = sum(other.owner is not None for other in progress.runs)
-    return "slot", f"{active} of {progress.slots} slots are in use; earlier seeds go first"
+    used = f"{active} of {progress.slots} slots are in use"
+    if active < progress.slots:
+        return "slot", f"{used}; it goes on when a host is ready, earlier seeds first"
+    return "slot", f"{used}; earlier seeds go first"
 
 
 def _missing(progress: CampaignProgress, run: RunProgress) -> Iterator[str]:

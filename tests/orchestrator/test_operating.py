@@ -5,6 +5,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -373,10 +374,12 @@ def test_why_tells_who_holds_the_barrier_and_what_a_sealed_company_waits_for(tri
     assert "until 2023-11-14 22:13:50 UTC: busy" in backing.reason
     answers = {each.subject: each for each in why_campaign(progress, [])}
     queued = answers["run trial-s29-reference"]
-    assert (queued.waits_for, queued.reason.partition(";")[0]) == (
+    assert (queued.waits_for, queued.reason) == (
         "slot",
-        "1 of 30 slots are in use",
+        "1 of 30 slots are in use; it goes on when a host is ready, earlier seeds first",
     )
+    full = why_run(replace(progress, slots=1), progress.runs[-1])
+    assert full.reason == "1 of 1 slots are in use; earlier seeds go first"
     trial.store.catalogue.release(lease)
 
 
