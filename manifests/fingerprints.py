@@ -18,6 +18,9 @@ from pydantic import BaseModel, ConfigDict
 from manifests.canonical import digest, digest_bytes
 from manifests.errors import InputError
 
+PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
+"""The top-level packages of the program."""
+
 # Libraries whose version can change a result: validation, encodings, random words, and the runtime.
 DECIDING_LIBRARIES: Final = ("msgspec", "numpy", "pydantic", "pydantic-core", "ray", "rfc8785")
 

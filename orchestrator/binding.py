@@ -23,6 +23,7 @@ from manifests.commitments import commitments
 from manifests.comparison import Difference, difference, told
 from manifests.errors import InputError
 from manifests.fingerprints import (
+    PACKAGES,
     interpreter,
     library_versions,
     package_version,
@@ -43,8 +44,6 @@ from manifests.model import (
 from manifests.model import PlannedRun as BoundRun
 from orchestrator.bound import bound_plan, bound_scenario
 from providers.routes import Route, parse_route
-
-PACKAGES: Final = ("campaigns", "engine", "manifests", "orchestrator", "providers")
 
 VENDORS_OWN: Final = "the vendor's own address"
 """What is committed to for a route that names no endpoint."""

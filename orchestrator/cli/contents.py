@@ -11,7 +11,7 @@ HEADINGS: Final = {
     "Models": ("windows", "show", "prompt", "tables", "gateway"),
     "Findings": ("analyze", "report", "replay", "search-rule"),
     "Evidence for others": ("export", "verify", "sign", "keys", "manifest", "schemas"),
-    "Stores": ("audit", "backup", "copy"),
+    "Stores": ("audit", "backup", "copy", "upgrade"),
 }
 
 EXIT_CODES: Final = (

@@ -15,8 +15,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from manifests.errors import ArenaError, StoreError
-from manifests.fingerprints import package_version, source_fingerprint
-from orchestrator.binding import PACKAGES
+from manifests.fingerprints import PACKAGES, package_version, source_fingerprint
 from orchestrator.cli import (
     analysis,
     bundles,

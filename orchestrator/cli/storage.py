@@ -82,6 +82,30 @@ def backup(
 
 
 @app.command()
+def upgrade(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
+    """Let this version change the tables of a store that an older one wrote, whatever is in it.
+
+    Every command does so by itself, unless the store has a campaign that is
+    not completed and that another package froze: this one cannot finish it,
+    and that one cannot open the store any more. Make a copy first, with
+    `backup` of the older version.
+
+    JSON: revision (of the tables), runs (how many were looked at).
+    """
+    from orchestrator.store import open_store
+    from orchestrator.store.schema import REVISION
+
+    with open_store(store, upgrade=True) as opened:
+        runs = 0
+        for campaign in opened.catalogue.campaigns():
+            runs += len(opened.statuses(campaign.name))
+    if as_json:
+        print_json({"revision": REVISION, "runs": runs})
+    else:
+        notice(f"{store_shown(store)} has the tables of this version, revision {REVISION}.")
+
+
+@app.command()
 def copy(
     to: Annotated[
         str, typer.Argument(metavar="URL", help="Where to: postgresql://user@host/name.")

@@ -4,6 +4,7 @@ A run's file repeats the rows of its campaign, so that a lost catalogue is built
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -25,8 +26,11 @@ from orchestrator.store.files import create_file, open_file
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.plans import was_planned
 from orchestrator.store.records import MADE_AGAIN, DesiredState, RunKey
+from orchestrator.store.revisions import anything
 from orchestrator.store.schema import campaigns, made_runs, past_plans, run_states, runs
 from orchestrator.store.spending_rows import Spent, restate, spent_by_run
+from orchestrator.store.sqlite import sqlite_database
+from orchestrator.store.stranding import check_nothing_is_stranded, completed_in
 
 CATALOGUE_FILE: Final = "catalogue.db"
 RUNS_DIRECTORY: Final = "runs"
@@ -156,8 +160,9 @@ class RunFile:
             renew_copies(connection, run, copies)
 
 
-def open_directory(path: Path, create: bool) -> Directory:
-    """The store below a directory; `create` makes it if it is not there.
+def open_directory(path: Path, create: bool, upgrade: bool = False) -> Directory:
+    """The store below a directory; `create` makes it if it is not there, `upgrade` migrates an
+    older one even where campaigns can then not be finished.
 
     A store that lost its catalogue gets a new one from its runs, with what these say was spent;
     its campaigns are then paused, because caps that were set by hand went with the catalogue.
@@ -171,12 +176,13 @@ def open_directory(path: Path, create: bool) -> Directory:
             raise StoreError(f"{path} is a file; a store is a directory.", "Name another place.")
         if not catalogue.exists():
             if any(run_files(path)):
-                create_file(catalogue, partial(_fill_from_runs, path))
+                create_file(catalogue, partial(_fill_from_runs, path, upgrade))
             elif create:
                 create_file(catalogue, _fill_with_nothing)
             else:
                 raise NoStore(str(path))
-    return Directory(path, open_file(catalogue))
+    check = anything if upgrade else partial(_check_all_can_be_finished, path)
+    return Directory(path, open_file(catalogue, check))
 
 
 def run_path(directory: Path, key: RunKey) -> Path:
@@ -190,6 +196,23 @@ def run_files(directory: Path) -> Iterator[tuple[RunKey, Path]]:
         # A killed process may have left an unfinished one, whose name begins with a dot.
         if not path.name.startswith("."):
             yield RunKey(path.parent.name, path.stem), path
+
+
+def _check_all_can_be_finished(directory: Path, catalogue: Connection) -> None:
+    check_nothing_is_stranded(catalogue, directory, partial(_is_completed, directory))
+
+
+def _check_it_can_be_finished(key: RunKey, path: Path, of_run: Connection) -> None:
+    """The same for one run, by its own file, which says nothing of the others."""
+    check_nothing_is_stranded(of_run, path, lambda other: other != key or completed_in(of_run, key))
+
+
+def _is_completed(directory: Path, key: RunKey) -> bool:
+    path = run_path(directory, key)
+    if not path.exists():
+        return False
+    with closing(sqlite_database(path)) as database, database.read() as connection:
+        return completed_in(connection, key)
 
 
 def _file_faults(path: Path) -> Iterator[tuple[str, str]]:
@@ -208,12 +231,13 @@ def _fill_with_nothing(_connection: Connection) -> None:
     pass
 
 
-def _fill_from_runs(directory: Path, connection: Connection) -> None:
+def _fill_from_runs(directory: Path, upgrade: bool, connection: Connection) -> None:
     campaigns_there: dict[str, Copies] = {}
     seated: list[tuple[RunKey, bytes]] = []
     spent: list[tuple[str, Spent]] = []
     for key, path in run_files(directory):
-        database = open_file(path)
+        check = anything if upgrade else partial(_check_it_can_be_finished, key, path)
+        database = open_file(path, check)
         try:
             with database.read() as of_run:
                 copies = copied_rows(of_run, key.campaign)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from manifests.errors import StoreError
 from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.errors import explained
-from orchestrator.store.revisions import brought_up_to_date, stamp
+from orchestrator.store.revisions import anything, brought_up_to_date, stamp
 from orchestrator.store.schema import metadata
 from orchestrator.store.sqlite import sqlite_database
 
@@ -48,8 +48,9 @@ def create_file(
                 leftover.unlink(missing_ok=True)
 
 
-def open_file(path: Path) -> Database:
-    """The database at `path`, migrated to the present revision if it is older.
+def open_file(path: Path, check: Callable[[Connection], None] = anything) -> Database:
+    """The database at `path`, migrated to the present revision if it is older, unless `check`
+    raises.
 
     Raises:
         StoreError: no such file, no database of a store, from a newer version, or refused.
@@ -59,7 +60,7 @@ def open_file(path: Path) -> Database:
             raise StoreError(f"There is no database at {path}.", "Check the path of the store.")
     database = sqlite_database(path)
     try:
-        brought_up_to_date(database)
+        brought_up_to_date(database, check)
     except BaseException:
         database.close()
         raise

@@ -97,21 +97,23 @@ class Store:
         return RunStore(key, self._home.of_run(key))
 
 
-def open_store(location: str, create: bool = False) -> Store:
+def open_store(location: str, create: bool = False, upgrade: bool = False) -> Store:
     """The store at a path, at `sqlite:///` and a path, or at the URL of a PostgreSQL database;
-    `create` makes it if it is not there, the database itself excepted.
+    `create` makes it if it is not there, the database itself excepted. An older one is migrated;
+    one with campaigns that only another package can finish, when `upgrade` says so.
 
     Raises:
         InputError: a URL of another database, or one that cannot be read.
-        StoreError: there is no store, it is damaged or from a newer version, or the system refuses.
+        StoreError: there is no store, it is damaged or from a newer version, or the system refuses;
+            or another package is to finish what is in it.
     """
     if _scheme(location) in _POSTGRESQL_SCHEMES:
         # Its driver takes a while to import, and is not needed for files.
         from orchestrator.store.postgresql import postgresql_url
         from orchestrator.store.server import open_server
 
-        return Store(open_server(postgresql_url(location), create))
-    return Store(open_directory(directory_of(location), create))
+        return Store(open_server(postgresql_url(location), create, upgrade))
+    return Store(open_directory(directory_of(location), create, upgrade))
 
 
 def is_shared(location: str) -> bool:

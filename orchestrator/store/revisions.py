@@ -1,5 +1,7 @@
 """The revision of the schema at which a database is, and the way to the present one."""
 
+from collections.abc import Callable
+
 from sqlalchemy import Connection, insert, inspect, select
 
 from manifests.errors import StoreError
@@ -13,8 +15,12 @@ def stamp(connection: Connection) -> None:
     connection.execute(insert(version_table).values(version_num=REVISION))
 
 
-def brought_up_to_date(database: Database) -> None:
-    """Migrate a database to the present revision if it is older.
+def anything(_connection: Connection) -> None:
+    """Let a database be migrated, whatever it holds."""
+
+
+def brought_up_to_date(database: Database, check: Callable[[Connection], None] = anything) -> None:
+    """Migrate a database to the present revision if it is older, unless `check` raises.
 
     Raises:
         StoreError: it is no database of a store, from a newer version, or refuses.
@@ -24,7 +30,7 @@ def brought_up_to_date(database: Database) -> None:
         # Alembic takes most of a second to import, and is rarely needed.
         from orchestrator.store import migrations
 
-        migrations.upgrade(database, found)
+        migrations.upgrade(database, found, check)
 
 
 def _revision(database: Database) -> str | None:

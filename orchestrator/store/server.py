@@ -1,6 +1,7 @@
 """A store in one database of PostgreSQL, which hosts on many machines share."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, inspect
@@ -12,8 +13,9 @@ from orchestrator.store.errors import NoStore
 from orchestrator.store.homes import HeldRun, insert_first_rows, row_of
 from orchestrator.store.postgresql import CONNECTIONS, PostgresqlDatabase, postgresql_engine
 from orchestrator.store.records import RunKey
-from orchestrator.store.revisions import brought_up_to_date, stamp
+from orchestrator.store.revisions import anything, brought_up_to_date, stamp
 from orchestrator.store.schema import metadata, run_states, version_table
+from orchestrator.store.stranding import check_nothing_is_stranded, completed_in
 
 _OTHERS: Final = 3
 """Processes beside the hosts: the scheduler, the command that follows it, and one more."""
@@ -89,8 +91,9 @@ class RunRows:
         return HeldRun(self._database, row.run, planned)
 
 
-def open_server(url: URL, create: bool) -> Server:
-    """The store in a database that is there; `create` makes its tables if they are not.
+def open_server(url: URL, create: bool, upgrade: bool = False) -> Server:
+    """The store in a database that is there; `create` makes its tables if they are not, `upgrade`
+    migrates older ones even where campaigns can then not be finished.
 
     Raises:
         StoreError: the server does not answer or does not let us in, there is no store, or one
@@ -105,11 +108,16 @@ def open_server(url: URL, create: bool) -> Server:
             if not create:
                 raise NoStore(server.location)
             _create(server.catalogue)
-        brought_up_to_date(server.catalogue)
+        check = anything if upgrade else partial(_check_all_can_be_finished, server.location)
+        brought_up_to_date(server.catalogue, check)
         return server
     except BaseException:
         server.close()
         raise
+
+
+def _check_all_can_be_finished(location: str, connection: Connection) -> None:
+    check_nothing_is_stranded(connection, location, partial(completed_in, connection))
 
 
 @repeated

@@ -17,7 +17,7 @@ from engine.streams import stream_fingerprint
 from manifests.canonical import digest
 from manifests.commitments import new_key, proves
 from manifests.errors import InputError
-from manifests.fingerprints import source_fingerprint
+from manifests.fingerprints import PACKAGES, source_fingerprint
 from manifests.model import (
     CampaignManifest,
     ModelCandidate,
@@ -27,7 +27,6 @@ from manifests.model import (
 )
 from orchestrator import binding
 from orchestrator.binding import (
-    PACKAGES,
     check_package,
     differences_from_package,
     frozen,

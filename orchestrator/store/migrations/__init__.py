@@ -4,6 +4,7 @@ A new revision is a file in `versions` and the new value of `schema.REVISION`; a
 and `schema.metadata` together.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -32,8 +33,8 @@ def configuration(connection: Connection | None = None) -> Config:
     return config
 
 
-def upgrade(database: Database, found: str | None) -> None:
-    """Migrate a database from the revision `found` to the present one.
+def upgrade(database: Database, found: str | None, check: Callable[[Connection], None]) -> None:
+    """Migrate a database from the revision `found` to the present one, unless `check` raises.
 
     Raises:
         StoreError: this version does not know the revision, because a newer one wrote the database;
@@ -48,14 +49,15 @@ def upgrade(database: Database, found: str | None) -> None:
             f"this version knows revisions up to {REVISION}.",
             "Install the ceo-arena that wrote it, or a later one, or name another store.",
         )
-    _upgrade(database)
+    _upgrade(database, check)
 
 
 @repeated
-def _upgrade(database: Database) -> None:
+def _upgrade(database: Database, check: Callable[[Connection], None]) -> None:
     with _ALEMBIC, database.write(CommitPoint.UPGRADE_DATABASE) as connection:
         # Of several that begin at once one migrates; the others find nothing left to do.
         _check_nobody_uses(connection, database.place)
+        check(connection)
         command.upgrade(configuration(connection), "head")
 
 

@@ -8,8 +8,7 @@ import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from manifests.fingerprints import package_version, source_fingerprint
-from orchestrator.binding import PACKAGES
+from manifests.fingerprints import PACKAGES, package_version, source_fingerprint
 from orchestrator.cli.contents import HEADINGS
 from orchestrator.cli.main import app
 from tests.orchestrator.cli.commands import ceo_arena

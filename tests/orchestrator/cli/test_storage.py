@@ -1,12 +1,15 @@
 """The commands about the store itself, and what they say of passwords."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from orchestrator.store import open_store
+from orchestrator.store.schema import REVISION
 from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.store import samples
+from tests.orchestrator.store.test_upgrades import OLD
 from tests.postgresql import PASSWORD, Server
 
 Capture = pytest.CaptureFixture[str]
@@ -54,6 +57,23 @@ def test_a_copy_says_where_to_go_on(capsys: Capture, store: Path, postgresql: Se
     assert answer.data == {"runs": 1, "rows": answer.data["rows"], "was_there": True}
     with open_store(url) as opened:
         assert [row.name for row in opened.catalogue.campaigns()] == [samples.CAMPAIGN]
+
+
+def test_an_older_store_that_another_package_is_to_finish_is_left_to_it(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(OLD) as archive:
+        archive.extractall(tmp_path)
+    answer = ceo_arena(capsys, "status", "--store", tmp_path)
+    assert (answer.code, answer.out) == (3, "")
+    assert "`ceo-arena upgrade --store COPY`" in answer.err
+    answer = ceo_arena(capsys, "upgrade", "--store", tmp_path, "--json")
+    assert answer.data == {"revision": REVISION, "runs": 2}
+    answer = ceo_arena(capsys, "upgrade", "--store", tmp_path)
+    assert (answer.code, answer.out) == (0, "")
+    assert f"has the tables of this version, revision {REVISION}." in answer.err
+    copy = tmp_path / "copy"
+    assert ceo_arena(capsys, "backup", copy, "--store", tmp_path).code == 0
 
 
 def test_a_password_is_not_taken_as_an_argument(capsys: Capture, postgresql: Server) -> None:

@@ -16,6 +16,7 @@ from manifests.errors import StoreError
 from orchestrator.store import AttemptKey, FileVersion, SessionStore, migrations, open_store
 from orchestrator.store.connection import CommitPoint, Database
 from orchestrator.store.files import create_file, open_file
+from orchestrator.store.revisions import anything
 from orchestrator.store.schema import REVISION, metadata, version_table
 from orchestrator.store.sqlite import sqlite_database
 from tests.orchestrator.store import samples
@@ -27,7 +28,7 @@ def migrated(tmp_path: Path) -> Iterator[Database]:
     path = tmp_path / "migrated.db"
     sqlite3.connect(path).close()
     database = sqlite_database(path)
-    migrations.upgrade(database, None)
+    migrations.upgrade(database, None, anything)
     yield database
     database.close()
 

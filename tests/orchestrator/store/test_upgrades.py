@@ -1,5 +1,6 @@
 """A store that an older version wrote: migrated whole when it is opened, or left as it is."""
 
+import json
 import sqlite3
 import tempfile
 import threading
@@ -7,18 +8,24 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
+from sqlalchemy import make_url
 
 from manifests.errors import StoreError
+from manifests.fingerprints import PACKAGES, source_fingerprint
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name
-from orchestrator.store import AttemptKey, DesiredState, SessionStore, open_store
+from orchestrator.store import AttemptKey, DesiredState, SessionStore, Store, open_store
 from orchestrator.store.directory import run_path
+from orchestrator.store.migrations import configuration
+from orchestrator.store.postgresql import postgresql_engine
 from orchestrator.store.schema import REVISION
 from tests.orchestrator.store import raw, samples
 from tests.orchestrator.store.test_location import ordinary_user
+from tests.postgresql import Server
 
 OLD = Path(__file__).parents[2] / "data" / "store-0002.zip"
 """A campaign of `samples` at revision 0002, whose first run stands at its second boundary and has
@@ -55,12 +62,30 @@ def rows(path: Path) -> dict[str, list[object]]:
     return found
 
 
+def brought_up(place: Path | str) -> Store:
+    """The store, though the campaign in it can then not be finished."""
+    return open_store(str(place), upgrade=True)
+
+
+def manifest_of_old(place: Path) -> dict[str, Any]:
+    ((content,),) = raw.execute(str(place), "SELECT manifest FROM campaigns")
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def rewind_server(location: str, to: str) -> None:
+    engine = postgresql_engine(make_url(location))
+    with engine.begin() as connection:
+        command.downgrade(configuration(connection), to)
+    engine.dispose()
+
+
 def test_it_is_what_it_says(old: Path) -> None:
     assert (revision(old), revision(old, of_run=True)) == ("0002", "0002")
 
 
 def test_everything_in_it_is_there_and_goes_on(old: Path) -> None:
-    with open_store(str(old)) as store:
+    with brought_up(old) as store:
         campaign = store.catalogue.campaign(samples.CAMPAIGN)
         assert (campaign.desired, campaign.reason) == (DesiredState.PAUSED, "lunch")
         assert [run.planned for run in store.catalogue.runs(samples.CAMPAIGN)] == list(samples.RUNS)
@@ -81,7 +106,7 @@ def test_everything_in_it_is_there_and_goes_on(old: Path) -> None:
 def test_nothing_that_was_settled_changes_by_it(old: Path) -> None:
     files = [old / "catalogue.db", run_path(old, samples.KEY)]
     before = [rows(path) for path in files]
-    with open_store(str(old)) as store:
+    with brought_up(old) as store:
         store.run(samples.KEY).status()
     for path, earlier in zip(files, before, strict=True):
         later = rows(path)
@@ -96,7 +121,7 @@ def test_of_many_that_open_it_at_once_one_migrates(old: Path) -> None:
 
     def look(_number: int) -> int:
         together.wait()
-        with open_store(str(old)) as store:
+        with brought_up(old) as store:
             return store.run(samples.KEY).status().world_version
 
     with ThreadPoolExecutor(6) as threads:
@@ -115,9 +140,9 @@ def test_what_breaks_off_leaves_it_as_it_was(old: Path, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(command, "upgrade", fail_at_the_end)
         with pytest.raises(ZeroDivisionError):
-            open_store(str(old))
+            brought_up(old)
     assert rows(old / "catalogue.db") == before
-    open_store(str(old)).close()
+    brought_up(old).close()
 
 
 @pytest.mark.parametrize("of_run", [False, True])
@@ -127,12 +152,12 @@ def test_it_is_not_changed_under_who_works_with_it(old: Path, of_run: bool) -> N
     raw.execute(str(old), lease, where)
     with (
         pytest.raises(StoreError, match="an older version, with which"),
-        open_store(str(old)) as store,
+        brought_up(old) as store,
     ):
         store.run(samples.KEY).status()
     assert revision(old, of_run=of_run) == "0002"
     raw.execute(str(old), f"UPDATE {table} SET expires_at = 1", where)
-    with open_store(str(old)) as store:
+    with brought_up(old) as store:
         assert store.run(samples.KEY).status().world_version == 2
 
 
@@ -141,8 +166,64 @@ def test_an_owner_that_has_ended_is_not_waited_for(old: Path) -> None:
     raw.execute(
         str(old), f"UPDATE campaign_leases SET owner = '{gone}', expires_at = 9000000000000"
     )
+    brought_up(old).close()
+    assert revision(old) == REVISION
+
+
+def test_it_is_left_alone_while_only_another_package_can_finish_what_is_in_it(old: Path) -> None:
+    campaign = rf"{samples.CAMPAIGN} \(source sha256:41c6"
+    with pytest.raises(StoreError, match=rf"froze a campaign can finish it: {campaign}"):
+        open_store(str(old))
+    assert (revision(old), revision(old, of_run=True)) == ("0002", "0002")
+    brought_up(old).close()
+    with open_store(str(old)) as store:
+        assert store.run(samples.KEY).status().world_version == 2
+
+
+def test_the_same_without_its_catalogue(old: Path) -> None:
+    (old / "catalogue.db").unlink()
+    with pytest.raises(StoreError, match="can finish it"):
+        open_store(str(old))
+    assert revision(old, of_run=True) == "0002"
+    assert not list(old.glob("*.db*"))
+    brought_up(old).close()
+    assert revision(old, of_run=True) == REVISION
+
+
+def test_what_is_completed_needs_nobody_to_finish_it(old: Path) -> None:
+    other = f"DELETE FROM runs WHERE run_id = '{samples.OTHER_KEY.run_id}'"
+    raw.execute(str(old), other)
+    with pytest.raises(StoreError, match="can finish it"):
+        open_store(str(old))
+    raw.execute(str(old), "UPDATE run_states SET status = 'completed'", samples.KEY)
     open_store(str(old)).close()
     assert revision(old) == REVISION
+
+
+def test_what_this_package_froze_goes_on_with_it(old: Path) -> None:
+    bound = manifest_of_old(old)["decisive"]["sources"]["overall"]
+    own = source_fingerprint(PACKAGES).overall
+    raw.execute(
+        str(old),
+        f"UPDATE campaigns SET manifest = CAST(replace(manifest, '{bound}', '{own}') AS BLOB)",
+    )
+    open_store(str(old)).close()
+    assert revision(old) == REVISION
+
+
+def test_a_server_is_left_alone_as_well(postgresql: Server) -> None:
+    location = postgresql.url(postgresql.new_database())
+    with open_store(location, create=True) as store:
+        samples.create_campaign(store)
+        run = store.run(samples.KEY)
+        run.release(samples.start(run))
+    before = "0010"
+    rewind_server(location, before)
+    with pytest.raises(StoreError, match="can finish it"):
+        open_store(location)
+    assert raw.execute(location, "SELECT version_num FROM alembic_version") == [(before,)]
+    brought_up(location).close()
+    assert raw.execute(location, "SELECT version_num FROM alembic_version") == [(REVISION,)]
 
 
 @pytest.fixture
@@ -159,5 +240,5 @@ def locked() -> Iterator[Path]:
 
 def test_a_read_only_one_is_refused(locked: Path) -> None:
     with ordinary_user(), pytest.raises(StoreError, match=r"catalogue.db: it is read-only"):
-        open_store(str(locked))
+        brought_up(locked)
     assert revision(locked) == "0002"
