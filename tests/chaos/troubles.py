@@ -13,7 +13,7 @@ import psutil
 from orchestrator.audit import audit_store
 from orchestrator.store import open_store
 from tests.chaos.clock.shifting import HOURS
-from tests.chaos.harness import kill, kill_all
+from tests.chaos.harness import PATIENCE_SECONDS, kill, kill_all
 from tests.chaos.scene import HOSTS, Scene
 from tests.patience import until
 
@@ -119,7 +119,8 @@ def take_the_server_away(scene: Scene) -> None:
     """It comes back when whoever carries the campaign out has lost patience, and has said so."""
     assert scene.server is not None
     scene.server.kill()
-    until(lambda: scene.running.poll() is not None, "nobody misses the server")
+    # Each look at it, and each commit, has patience of its own.
+    scene.running.wait(PATIENCE_SECONDS)
     scene.server.start()
 
 
