@@ -34,6 +34,8 @@ from tests.orchestrator.cli.played import poor_scenario
 from tests.orchestrator.trial import DAYS, NAME, REFERENCE, WINDOWS, Trial, definition
 from tests.postgresql import Server
 
+pytestmark = pytest.mark.xdist_group("bundles")
+
 RUNS = 8
 OF_REFERENCE = f"runs/{REFERENCE}"
 

@@ -15,6 +15,8 @@ from orchestrator.store import open_store
 from tests.orchestrator.bundle.exported import replayed, signed_again, write
 from tests.orchestrator.cli.rehearsed import NAME, OPEN, PLAYED, make_store
 
+pytestmark = pytest.mark.xdist_group("bundles")
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:

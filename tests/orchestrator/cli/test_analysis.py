@@ -20,6 +20,9 @@ from tests.orchestrator.cli.rehearsed import NAME, PLAYED, make_store
 Capture = pytest.CaptureFixture[str]
 
 
+pytestmark = pytest.mark.xdist_group("analysis")
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two stores: one with `whole` on two seeds, one with `broken`, which lacks a run."""

@@ -16,6 +16,8 @@ from manifests.bundle import ENVELOPE_FILE
 from tests.orchestrator.cli.commands import SCRIPT, Answer, ceo_arena, is_plain
 from tests.orchestrator.cli.played import campaign_data, play_campaign, poor_scenario
 
+pytestmark = pytest.mark.xdist_group("bundles")
+
 NAME = "shown"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "bundle.md"
 
