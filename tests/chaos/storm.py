@@ -11,6 +11,7 @@ import argparse
 import itertools
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -93,6 +94,9 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     given = _arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Also where a shell lets its background jobs ignore the first: nothing is left behind.
+        signal.signal(number, signal.default_int_handler)
     seed = secrets.randbelow(1 << 32) if given.seed is None else given.seed
     _told(f"seed {seed}")
     numbers = itertools.count(given.first)
