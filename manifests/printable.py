@@ -30,3 +30,10 @@ def harmless(text: str) -> str:
 def shortened(text: str) -> str:
     """The text with words that no person reads to their end cut."""
     return _OVERLONG.sub(lambda word: f"{word[0][:_LONGEST_WORD]}...", text)
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, such as "1 run" or "2,000 companies"; the plural ends with s where no
+    other is given.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

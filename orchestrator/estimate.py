@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from campaigns.analysis.conduct import Conduct, Work, conduct
 from campaigns.definition import UNLIMITED, Allowances
+from manifests.printable import counted
 from orchestrator.money import routes_of
 from orchestrator.overview import Overview
 from orchestrator.records import StoreSource
@@ -144,7 +145,10 @@ def _row(
     if past:
         works = [each.counted for each in past]
         low, high = (_extreme(works, windows, pick) for pick in (min, max))
-        based_on = f"{len(past)} past runs, {sum(each.windows for each in works):,} windows"
+        based_on = (
+            f"{counted(len(past), 'past run')}, "
+            f"{counted(sum(each.windows for each in works), 'window')}"
+        )
     return Estimate(
         candidate=name,
         windows=windows,

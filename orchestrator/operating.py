@@ -97,18 +97,16 @@ class Operator:
         if target.run_id is None:
             return self._rest_all(target, desired, reason)
         act, _ = _ACTS[desired]
-        run = self._run(target.run_id)
+        run, subject = self._run(target.run_id), self._subject(target)
         settled = self._settled(target, run)
         if settled:
             return Done(target, act, changed=False, said=settled)
         if not self._store.holds.set(target, desired, reason):
-            return Done(
-                target, act, changed=False, said=f"{_subject(target)} is {desired} already."
-            )
+            return Done(target, act, changed=False, said=f"{subject} is {desired} already.")
         if holder_of(run.status().lease) is None:
-            return Done(target, act, changed=True, said=f"{_subject(target)} is {desired}.")
+            return Done(target, act, changed=True, said=f"{subject} is {desired}.")
         when = "at its next step" if target.seat else "at its next window boundary"
-        return Done(target, act, changed=True, said=f"{_subject(target)} comes to rest {when}.")
+        return Done(target, act, changed=True, said=f"{subject} comes to rest {when}.")
 
     def resume(self, target: Target, reason: str) -> Done:
         """Let a run or a company-window go on that was held, or that waits for a person.
@@ -116,7 +114,7 @@ class Operator:
         That person answers for what had paused the campaign's routes, too.
         """
         assert target.run_id is not None
-        run = self._run(target.run_id)
+        run, subject = self._run(target.run_id), self._subject(target)
         settled = self._settled(target, run)
         if settled:
             return Done(target, "resume", changed=False, said=settled)
@@ -125,19 +123,17 @@ class Operator:
             self._let_notice(run)
         holds = self._store.holds.of(self._campaign)
         if holds.keep(target.run_id, run.status().world_version):
-            return Done(target, "resume", lifted, f"{_subject(target)} is held otherwise, too.")
+            return Done(target, "resume", lifted, f"{subject} is held otherwise, too.")
         self._store.controls.resolve(self._campaign)
         queued = asyncio.run(queue_again(run, self._lease_seconds))
         if queued and not lifted:
             self._store.holds.record(target, "resume", reason)
         if not queued and not lifted:
-            said = f"{_subject(target)} was not held."
+            said = f"{subject} was not held."
             if due_in_seconds(run, run.status().world_version, holds.hastened_in(run.key.run_id)):
                 said = f"{said} Its fresh attempt waits for its time: retry begins it at once."
             return Done(target, "resume", changed=False, said=said)
-        return Done(
-            target, "resume", changed=True, said=f"{_subject(target)} goes on. {self._by()}"
-        )
+        return Done(target, "resume", changed=True, said=f"{subject} goes on. {self._by()}")
 
     def _rest_all(self, target: Target, desired: DesiredState, reason: str) -> Done:
         act, verb = _ACTS[desired]
@@ -161,7 +157,7 @@ class Operator:
         if status.status is RunState.COMPLETED:
             return f"Run {target.run_id} is completed."
         if target.version is not None and target.version < status.world_version:
-            return f"{_subject(target)} is settled."
+            return f"{self._subject(target)} is settled."
         return ""
 
     def _let_notice(self, run: RunStore) -> None:
@@ -177,11 +173,12 @@ class Operator:
         owner = holder_of(self._store.catalogue.campaign(self._campaign).lease)
         return "Nobody carries the campaign out: resume it." if owner is None else f"By {owner}."
 
+    def _subject(self, target: Target) -> str:
+        """What an act is about, by the day by which people name a window."""
+        if target.seat is None or target.version is None:
+            return f"Run {target.run_id}"
+        day = target.version * bound_scenario(self._manifest).window_days
+        return f"{company_name(target.seat)} of run {target.run_id} on day {day}"
+
     def _run(self, run_id: str) -> RunStore:
         return self._store.run(RunKey(self._campaign, run_id))
-
-
-def _subject(target: Target) -> str:
-    if target.seat is None:
-        return f"Run {target.run_id}"
-    return f"{company_name(target.seat)} of run {target.run_id} at world version {target.version}"

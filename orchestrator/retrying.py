@@ -16,7 +16,7 @@ from orchestrator.bound import bound_plan, execution_limits
 from orchestrator.chosen import chosen_runs
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, CompanyWindowStatus, RunState
 from orchestrator.owners import own_name, shown
-from orchestrator.session.recovery import Considered, Recovery
+from orchestrator.session.recovery import RESUME_HELPS, Considered, Recovery
 from orchestrator.status.progress import holder_of
 from orchestrator.store import (
     AttemptKey,
@@ -27,7 +27,7 @@ from orchestrator.store import (
     Store,
     Target,
 )
-from orchestrator.supervisor import FAILED, FreshAttempt
+from orchestrator.supervisor import FAILED, FreshAttempt, WaitForPerson
 from orchestrator.tenure import tenure_of_run
 
 
@@ -60,6 +60,18 @@ class Retried:
     def has_failed(self) -> bool:
         """Whether its present attempt has failed; else it is at work, waits, or has closed."""
         return self.status in FAILED
+
+    @property
+    def concerns_a_person(self) -> bool:
+        """Whether a person may want to know of it unasked: it failed, rests, or has a fresh attempt
+        that has not begun.
+        """
+        at_ease = (
+            CompanyWindowStatus.OPEN,
+            CompanyWindowStatus.SEALED,
+            CompanyWindowStatus.BUDGET_EXHAUSTED,
+        )
+        return self.eligible or self.attempt is not None or self.status not in at_ease
 
     def to_json(self) -> dict[str, Any]:
         """The row as plain JSON."""
@@ -204,6 +216,8 @@ def _row(target: Target, candidate: str, found: Considered, *, is_early: bool) -
     verdict, failure = found.verdict, found.standing.failure
     attempt = found.key.attempt if found.key.attempt and not found.bodies else None
     reason = verdict.reason
+    if failure is not None and isinstance(verdict, WaitForPerson):
+        reason = f"{reason}; {RESUME_HELPS}"
     if isinstance(verdict, FreshAttempt):
         assert failure is not None, "a fresh attempt follows a failure"
         attempt, reason = verdict.number, failure.reason

@@ -220,8 +220,8 @@ class World:
             return None
         stopped = any(hold.desired is DesiredState.STOPPED for hold in holds.values())
         reasons = [
-            f"the window of {company_name(seat)} at world version {version} is {hold.desired}"
-            + (f": {hold.reason}" if hold.reason else "")
+            f"the window of {company_name(seat)} on day {version * self._scenario.window_days} is "
+            f"{hold.desired}" + (f": {hold.reason}" if hold.reason else "")
             for seat, hold in sorted(holds.items())
         ]
         return RunState.STOPPED if stopped else RunState.PAUSED, "; ".join(reasons)

@@ -217,8 +217,8 @@ class CampaignScheduler:
             if standing is Standing.GUILTY:
                 return await self._stopped(
                     run_id,
-                    f"its host died {self._suspicion.deaths(run_id)} times at world version "
-                    f"{status.world_version}, the last time with no other run on it: {death.cause}",
+                    f"its host died {self._suspicion.deaths(run_id)} times in the window of day "
+                    f"{status.day}, the last time with no other run on it: {death.cause}",
                 )
         return RunEnd(run_id, status.status)
 

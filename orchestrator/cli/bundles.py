@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from manifests.errors import InputError
+from manifests.printable import counted
 from orchestrator.cli.keys import PublicKeysOption, private_keys, public_keys
 from orchestrator.cli.output import (
     ANSWER_IS_NO,
@@ -101,7 +102,7 @@ def export(
     partial = written.runs - written.completed
     print_text(
         f"Campaign {written.campaign} is in {written.place}: "
-        f"{written.files + 1} files, {written.runs} runs.",
+        f"{counted(written.files + 1, 'file')}, {counted(written.runs, 'run')}.",
         *([f"{partial} of the runs are not completed."] if partial else []),
         *(f"Signed by {signer}" for signer in written.signed_by),
     )

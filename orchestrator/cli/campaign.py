@@ -249,12 +249,13 @@ def _finish(store: "Store", progress: "CampaignProgress", as_json: bool) -> None
 
 def _say_where_it_stands(progress: "CampaignProgress", location: str) -> None:
     from orchestrator.cli.carrying import how_to_resume
+    from orchestrator.status.waiting import why_at_rest
     from orchestrator.store import CAP_REACHED
 
     if progress.finished:
         return
     for run in progress.waiting:
-        notice(f"Run {run.planned.run_id} is {run.state}: {run.reason or 'no reason was given'}")
+        notice(f"Run {run.planned.run_id} is {run.state}: {why_at_rest(progress, run)}")
     at_rest = progress.desired in ("paused", "stopped")
     state = progress.desired if at_rest else "not complete, and nobody carries it out"
     capped = any(CAP_REACHED in run.reason for run in progress.waiting)

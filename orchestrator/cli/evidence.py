@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from manifests.errors import InputError
+from manifests.printable import counted
 from orchestrator.cli.bundles import BundleOption, checked_bundle
 from orchestrator.cli.keys import PublicKeysOption, public_keys
 from orchestrator.cli.output import (
@@ -127,7 +128,8 @@ def _show(report: "ReplayReport") -> None:
         )
     print_text(
         f"{found['matched']} of {found['runs']} runs match: "
-        f"{found['windows']:,} windows and {found['days']:,} days were settled again.",
+        f"{counted(found['windows'], 'window')} and {counted(found['days'], 'day')} were settled "
+        "again.",
         *notes,
         *(f"  {difference}" for difference in report.differences),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from manifests.errors import ArenaError
+from manifests.printable import counted
 from orchestrator.cli.output import (
     ANSWER_IS_NO,
     DEFAULT_STORE,
@@ -282,7 +283,7 @@ def _show_overview(found: "Overview") -> None:
         f"Plan            {found.manifest.plan_hash}",
         f"Market          {found.market}",
         f"Runs            {len(found.runs)}, of {found.windows_per_run} windows each",
-        f"Outcomes        {found.company_outcomes:,} companies",
+        f"Outcomes        {counted(found.company_outcomes, 'company', 'companies')}",
         f"Windows         {found.windows:,}",
         f"Decisions       {found.decisions:,} at most: a bankrupt company takes none",
         f"Seeds           {', '.join(map(str, found.planned.seeds))}",
@@ -334,7 +335,7 @@ def _show_runs(found: "Overview") -> None:
                 run.run_id,
                 str(run.seed),
                 run.lineup_label,
-                f"{len(run.depends_on)} runs" if run.depends_on else None,
+                counted(len(run.depends_on), "run") if run.depends_on else None,
             )
             for run in found.runs
         ),

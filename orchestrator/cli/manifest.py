@@ -115,7 +115,15 @@ def endpoint(
     """
     from manifests.commitments import proves
     from orchestrator.cli.manifests_at import endpoint_key_at, manifest_at
+    from providers.routes import plain_url
 
+    try:
+        endpoint_url = plain_url(url.strip().rstrip("/"))
+    except ValueError as wrong:
+        raise InputError(
+            f"What is to be proven cannot be an endpoint: {wrong}.",
+            "Give the whole base URL, such as https://service.example/v1.",
+        ) from wrong
     endpoints = manifest_at(manifest, store).provenance.endpoints
     committed = endpoints.get(candidate)
     if committed is None:
@@ -125,7 +133,7 @@ def endpoint(
             f"{', '.join(endpoints) or 'none'}.",
         )
     secret = endpoint_key_at(manifest, store) if key is None else _bytes(key)
-    proven = proves(secret, candidate, url.strip().rstrip("/"), committed)
+    proven = proves(secret, candidate, endpoint_url, committed)
     if as_json:
         print_json(
             {

@@ -67,9 +67,10 @@ def spending(
         if candidate is not None and cap is None:
             raise InputError("--candidate says whose cap is set.", "Give --cap as well.")
         if cap is not None:
+            amount = _cents(cap)
             _check_priced(opened, name, candidate)
-            opened.controls.set_cap(name, candidate or WHOLE_CAMPAIGN, _cents(cap), reason)
-            notice(f"The cap is {dollars(_cents(cap))}. Runs that it paused: ceo-arena resume")
+            opened.controls.set_cap(name, candidate or WHOLE_CAMPAIGN, amount, reason)
+            notice(f"The cap is {dollars(amount)}. Runs that it paused: ceo-arena resume")
         found = _spending(opened, name)
     if as_json:
         print_json(found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from manifests.printable import counted
 from orchestrator.cli.output import (
     ANSWER_IS_NO,
     DEFAULT_STORE,
@@ -116,7 +117,9 @@ def retry(
     A window may have three at most, whatever it failed by. Who retries
     answers for what had to be put right, such as a key. Runs go back to the
     queue when none of their windows waits for a person any more. A fresh
-    attempt that was granted and waits for its time begins at once.
+    attempt that was granted and waits for its time begins at once. After a
+    provider error for which no fresh attempt is left, `resume` lets the last
+    one go on.
 
     Ends with 1 when a run is named and no window of it gets one, or has got
     one that is still to begin.
@@ -139,7 +142,7 @@ def retry(
         windows = [row.to_json() for row in rows]
         print_json({"campaign": campaign, "dry_run": dry_run, "windows": windows})
     else:
-        _show_retried(rows, dry_run, window_days)
+        _show_retried(rows, dry_run, window_days, every_row=which != Which())
     if run is not None and all(row.attempt is None for row in rows):
         notice(f"Nothing that was named of run {run} may have a fresh attempt.")
         raise typer.Exit(ANSWER_IS_NO)
@@ -152,11 +155,21 @@ def _window_days(store: "Store", campaign: str) -> int:
     return bound_scenario(store.catalogue.manifest_in_force(campaign)).window_days
 
 
-def _show_retried(rows: "list[Retried]", dry_run: bool, window_days: int) -> None:
+def _show_retried(
+    rows: "list[Retried]", dry_run: bool, window_days: int, *, every_row: bool
+) -> None:
+    """Show the windows that were named, or of all those that concern a person."""
     eligible = sum(row.eligible for row in rows)
     what = "may have" if dry_run else "got"
+    title = f"{eligible} of {counted(len(rows), 'window')} {what} a fresh attempt"
+    shown = [row for row in rows if every_row or row.concerns_a_person]
+    others = len(rows) - len(shown)
+    notes = [f"Others, which have not failed: {others:,}; --json lists them."] if others else []
+    if not shown:
+        print_text(title, *notes)
+        return
     print_table(
-        f"{eligible} of {len(rows)} windows {what} a fresh attempt",
+        title,
         [
             "run",
             Column("day", number=True),
@@ -176,8 +189,9 @@ def _show_retried(rows: "list[Retried]", dry_run: bool, window_days: int) -> Non
                 row.attempt,
                 row.reason,
             )
-            for row in rows
+            for row in shown
         ],
+        notes,
     )
 
 

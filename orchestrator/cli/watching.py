@@ -15,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from manifests.printable import counted
 from orchestrator.cli.output import dollars, notices, print_json
 from orchestrator.lifecycle import RunState
 from orchestrator.status.progress import CampaignProgress
@@ -121,7 +122,7 @@ def summary(progress: CampaignProgress) -> str:
         f"{''.join(f', {other}' for other in others)}; "
         f"{progress.windows:,} of {planned * progress.windows_per_run:,} windows, "
         f"{progress.days:,} of {planned * progress.days_per_run:,} days, "
-        f"{progress.bankruptcies} bankruptcies"
+        f"{counted(progress.bankruptcies, 'bankruptcy', 'bankruptcies')}"
     )
 
 
@@ -145,8 +146,8 @@ def stragglers(progress: CampaignProgress) -> list[str]:
     holding = [(run, seat) for run in progress.runs for seat in run.stragglers]
     holding.sort(key=lambda each: -each[1].open_seconds)
     return [
-        f"{run.planned.run_id}: seat {seat.seat} ({seat.candidate}) holds window {run.windows} for "
-        f"{duration(seat.open_seconds)}, {seat.doing}"
+        f"{run.planned.run_id}: seat {seat.seat} ({seat.candidate}) holds the window "
+        f"of day {run.days} for {duration(seat.open_seconds)}, {seat.doing}"
         for run, seat in holding[:_STRAGGLERS]
     ]
 

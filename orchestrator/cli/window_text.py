@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engine.records import ActionReceipt
-from manifests.printable import harmless
+from manifests.printable import counted, harmless
 from orchestrator.cli.output import dollars
 from orchestrator.owners import shown
 from orchestrator.session.events import (
@@ -76,8 +76,9 @@ def _heading(view: WindowView) -> Iterator[str]:
         f"({counts.reasoning_tokens:,} reasoning), {counts.tool_calls} tool calls"
     )
     yield (
-        f"Faults          {counts.faults} faults, {counts.replies_without_usage} replies without "
-        f"usage, {counts.possibly_billed} requests possibly billed"
+        f"Faults          {counted(counts.faults, 'fault')}, "
+        f"{counted(counts.replies_without_usage, 'reply', 'replies')} without usage, "
+        f"{counted(counts.possibly_billed, 'request')} possibly billed"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from manifests.printable import counted
 from orchestrator.cli.output import (
     Column,
     JsonOption,
@@ -139,7 +140,7 @@ def check_scenario(
     changes = report.changes
     differs = f"{len(changes)} parameters differ" if len(changes) != 1 else "1 parameter differs"
     print_text(
-        f"{file} is a valid scenario: {report.name}, {report.days} days.",
+        f"{file} is a valid scenario: {report.name}, {counted(report.days, 'day')}.",
         report.digest,
         f"{differs} from the evaluated market{':' if changes else '.'}",
         *(f"  {change}" for change in changes),
@@ -172,8 +173,9 @@ def _progress(scenario: "Scenario") -> "Iterator[Callable[[WorldState], None]]":
 
 def _show_world(result: "WorldResult") -> None:
     totals = result.totals
+    companies = counted(len(result.companies), "company", "companies")
     print_table(
-        f"One world: {_counted(len(result.companies))}, seed {result.seed}, {result.market}",
+        f"One world: {companies}, seed {result.seed}, {result.market}",
         [
             Column("#", number=True),
             Column("seat", number=True),
@@ -204,14 +206,10 @@ def _show_world(result: "WorldResult") -> None:
         f"Units sold      {totals.fulfilled_units:,}; consumers ordered {totals.consumer_orders:,} "
         f"at {totals.opportunities:,} opportunities",
         f"Tenders won     {totals.tenders_awarded} of {totals.tenders_closed}",
-        f"Bankrupt        {totals.bankruptcies} of {_counted(len(result.companies))}",
+        f"Bankrupt        {totals.bankruptcies} of {companies}",
         f"Final state     {result.final_state_digest}",
         f"All days        {result.days_digest}",
     )
-
-
-def _counted(companies: int) -> str:
-    return "1 company" if companies == 1 else f"{companies} companies"
 
 
 def _show_policy(entry: "PolicyEntry") -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from campaigns.plan import CampaignPlan
 from manifests.errors import ArenaError, InputError, StoreError
 from manifests.model import CampaignManifest
+from manifests.printable import counted
 from orchestrator.binding import frozen
 from orchestrator.doctor.findings import Finding, failed, ok, warning
 from orchestrator.money import check_own_cap, routes_of
@@ -29,7 +30,9 @@ def check_campaign(planned: CampaignPlan, location: str) -> list[Finding]:
             with _noted(found, "plan", candidate.id):
                 check_candidate(definition, candidate)
         if not found:
-            found.append(ok("plan", "", f"{len(planned.runs)} runs, {manifest.plan_hash}"))
+            found.append(
+                ok("plan", "", f"{counted(len(planned.runs), 'run')}, {manifest.plan_hash}")
+            )
         with _noted(found, "store"):
             found += _in_store(manifest, location)
     # Routes that cannot be read are told with the plan.

@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from manifests.errors import ArenaError
+from manifests.printable import counted
 from orchestrator.doctor.findings import Finding, failed, ok, skipped, warning
 from orchestrator.store import open_store
 
@@ -33,7 +34,7 @@ def check_store(location: str) -> list[Finding]:
         try:
             with open_store(location) as store:
                 damage = [f"{where}: {what}" for where, what in store.faults()]
-                has = f"it has {len(store.catalogue.campaigns())} campaigns"
+                has = f"it has {counted(len(store.catalogue.campaigns()), 'campaign')}"
         except ArenaError as error:
             return [failed("store", "", error.message, error.remedy)]
         if damage:

@@ -50,6 +50,9 @@ from orchestrator.supervisor import (
 
 _RECEIPT: Final = "tool_receipt"
 
+RESUME_HELPS: Final = "`ceo-arena resume` lets this attempt go on where it failed"
+"""What helps where no fresh attempt follows a provider error, which does not close its attempt."""
+
 
 class FilesUnproven(Exception):
     """The files at the start of a window cannot be restored; the text says why."""
@@ -237,11 +240,12 @@ def archive_of(key: AttemptKey, bodies: Sequence[bytes]) -> bytes:
 
 
 def told(verdict: Verdict) -> str:
-    """A verdict in a sentence, for the reason of a stop."""
+    """A verdict in words, for the reason of a stop, with what helps where nothing follows."""
     if isinstance(verdict, FreshAttempt):
         when = f" in {verdict.wait_seconds:g} s" if verdict.wait_seconds else ""
         return f"Fresh attempt {verdict.number} follows{when}."
-    return f"No fresh attempt: {verdict.reason}."
+    helps = f" {RESUME_HELPS}." if isinstance(verdict, WaitForPerson) else ""
+    return f"No fresh attempt: {verdict.reason}.{helps}"
 
 
 def _failed(found: Considered) -> AttemptFailure:

@@ -134,13 +134,18 @@ class CampaignProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until all runs are done that do not wait for a person, if they go on as they did;
-        None while that cannot be told.
+        """Seconds until all runs are done that do not wait for a person, if they go on as they did
+        and do now; None while that cannot be told.
         """
         waiting = {run.planned.run_id for run in self.waiting}
         return seconds_left(
             [
-                Remaining(self.windows_per_run - run.windows, run.took, run.owner is not None)
+                Remaining(
+                    self.windows_per_run - run.windows,
+                    run.took,
+                    run.owner is not None,
+                    max((seat.open_seconds for seat in run.stragglers), default=0.0),
+                )
                 for run in self.runs
                 if run.planned.run_id not in waiting
             ],

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from campaigns.consistency import SEARCH_WINNER
 from engine.decision import company_name
 from manifests.errors import InputError
+from manifests.printable import counted
 from orchestrator.chosen import check_seat
 from orchestrator.lifecycle import WAITING_FOR_A_PERSON, RunState
 from orchestrator.status.barriers import SeatAtWork
@@ -67,7 +68,7 @@ def why_campaign(progress: CampaignProgress, pauses: Sequence[RoutePause]) -> li
     elif progress.owner is None:
         own = Answer(subject, state, "command", "nobody carries it out")
     else:
-        own = Answer(subject, state, "runs", f"{len(runs)} runs are not completed")
+        own = Answer(subject, state, "runs", f"{_runs_are(runs)} not completed")
     return [own, *answers, *(why_run(progress, run) for run in runs)]
 
 
@@ -99,6 +100,18 @@ def why_seat(progress: CampaignProgress, run_id: str, seat: int) -> Answer:
     return Answer(subject, found.status.value, "seal", f"{', '.join(others)} still decide")
 
 
+def why_at_rest(progress: CampaignProgress, run: RunProgress) -> str:
+    """Why a run rests that waits for a person: first that its campaign rests, because then nothing
+    follows what had stopped the run before.
+    """
+    if progress.desired is DesiredState.RUNNING:
+        return run.reason or "no reason was given"
+    whole = _because(f"the campaign is {progress.desired}", progress.reason)
+    if run.reason in ("", progress.reason):
+        return whole
+    return f"{whole}; nothing follows until it is resumed. The run itself: {run.reason}"
+
+
 def run_of(progress: CampaignProgress, run_id: str) -> RunProgress:
     """One run of a campaign. Raises InputError when there is none such."""
     for run in progress.runs:
@@ -114,7 +127,7 @@ def _of_run(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFor, str
     if run.state == RunState.COMPLETED:
         return "nothing", "it is completed"
     if run.state in WAITING_FOR_A_PERSON:
-        return "person", run.reason or "no reason was given"
+        return "person", why_at_rest(progress, run)
     if progress.obstacle:
         return "space", "nothing can be written into the store"
     if run.state in _WAITING:
@@ -141,7 +154,7 @@ def _in_the_queue(progress: CampaignProgress, run: RunProgress) -> tuple[WaitsFo
         return "back-off", "; ".join(_told(seat) for seat in run.stragglers)
     missing = list(_missing(progress, run))
     if missing:
-        return "runs", f"{len(missing)} runs on which it depends are not completed"
+        return "runs", f"{_runs_are(missing)} not completed on which it depends"
     if SEARCH_WINNER in run.planned.lineup:
         return "runs", "the winner of the search is not seated yet"
     active = sum(other.owner is not None for other in progress.runs)
@@ -172,6 +185,10 @@ def _told(seat: SeatAtWork) -> str:
 def _doing(seat: SeatAtWork) -> str:
     shortened = "; `ceo-arena retry` begins it at once" if seat.is_early else ""
     return f"{seat.doing}{shortened}"
+
+
+def _runs_are(runs: Sequence[object]) -> str:
+    return f"{counted(len(runs), 'run')} {'is' if len(runs) == 1 else 'are'}"
 
 
 def _because(what: str, reason: str) -> str:

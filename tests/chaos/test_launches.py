@@ -240,7 +240,7 @@ def site(tmp_path: Path) -> Path:
     ("mood", "told"),
     [
         ("raise", "is stopped: company-2 (mo) at world version 1, day 7: RuntimeError: not t"),
-        ("die", "is stopped: its host died 3 times at world version 1, the last time with no othe"),
+        ("die", "is stopped: its host died 3 times in the window of day 7, the last time with no "),
     ],
 )
 def test_a_ceo_that_fails_costs_nothing_but_its_runs(

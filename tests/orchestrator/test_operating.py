@@ -29,7 +29,7 @@ from orchestrator.session.events import (
 from orchestrator.session.events import Closed as AttemptClosed
 from orchestrator.session.files import PrivateFiles
 from orchestrator.session.reading import WindowReader
-from orchestrator.session.recovery import Recovery
+from orchestrator.session.recovery import RESUME_HELPS, Recovery
 from orchestrator.status.barriers import due_in_seconds
 from orchestrator.status.progress import ProgressReader
 from orchestrator.status.waiting import why_campaign, why_run, why_seat
@@ -44,6 +44,7 @@ from orchestrator.store import (
 )
 from orchestrator.world import StopKind, StopRequest
 from providers.contract import Fault
+from tests.orchestrator.cli.commands import ceo_arena
 from tests.orchestrator.session.attempts import STANDARD
 from tests.orchestrator.trial import NAME, REFERENCE, Trial
 
@@ -224,8 +225,22 @@ def test_a_dry_run_says_what_is_eligible_and_why_the_rest_is_not(trial: Trial) -
         "402",
         "its allowance is spent, which no fresh attempt follows",
     ]
+    assert [row.concerns_a_person for row in rows] == [False, True, False]
     assert AttemptStore(trial.run()).fresh() == []
     assert [act.act for act in trial.store.catalogue.acts(NAME)] == ["create"]
+
+
+def test_a_retry_of_all_shows_what_concerns_a_person_and_counts_the_rest(
+    trial: Trial, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed_run(trial)
+    told = ("retry", "--dry-run", "--store", trial.store.location)
+    shown = ceo_arena(capsys, *told).out
+    assert "1 of 3 windows may have a fresh attempt" in shown
+    assert "Others, which have not failed: 2; --json lists them." in shown
+    assert ("bob" in shown, "it is sealed" in shown) == (True, False)
+    assert "it is sealed" in ceo_arena(capsys, *told, "--run", REFERENCE).out
+    assert len(ceo_arena(capsys, *told, "--json").data["windows"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -273,6 +288,22 @@ def test_a_run_whose_other_window_waits_for_a_person_stays_stopped(trial: Trial)
     assert run.status().status is RunState.STOPPED
     retrying(trial).retry(Which(seat=2), "", dry_run=False)
     assert run.status().status is RunState.QUEUED
+
+
+def test_where_all_fresh_attempts_are_used_a_retry_says_that_resume_helps(trial: Trial) -> None:
+    run, lease = begun(trial)
+    asked = Asked(0.1, 1, DIGEST, 1_000)
+    halt = Halted(1.0, "400 three times", "bad_request", needs_person=False)
+    recovery = Recovery(run, "fresh-allowance")
+    for attempt in range(4):
+        append(run, lease, 2, OPENED, asked, Failed(1.0, 1, FAULT), halt, attempt=attempt)
+        recovery.carry_out(lease, 0, 2, "ana")
+    run.set_status(lease, RunState.STOPPED, "company-2")
+    run.release(lease)
+    (row,) = retrying(trial).retry(Which(seat=2), "", dry_run=False)
+    assert (row.eligible, row.attempt, row.concerns_a_person) == (False, None, True)
+    assert row.reason == f"all 3 fresh attempts are used; {RESUME_HELPS}"
+    assert operator(trial).resume(RUN, "it is up again").changed
 
 
 def test_a_held_window_is_listed_as_paused_and_with_the_time_it_took(trial: Trial) -> None:
@@ -399,3 +430,18 @@ def test_why_tells_of_people_and_of_nobody(trial: Trial) -> None:
     paused = why_campaign(reader.read(), [])
     assert {each.waits_for for each in paused} == {"person"}
     assert paused[0].reason == "it is paused: lunch"
+    own = {each.subject: each.reason for each in paused}[f"run {REFERENCE}"]
+    assert own == (
+        "the campaign is paused: lunch; nothing follows until it is resumed. "
+        "The run itself: company-2: no credit"
+    )
+
+
+def test_a_run_that_rests_with_its_campaign_is_told_by_that_alone(trial: Trial) -> None:
+    stop = StopRequest()
+    stop.ask(StopKind.PAUSE, "lunch")
+    trial.play(stop=stop)
+    trial.store.catalogue.set_desired(NAME, DesiredState.PAUSED, "lunch")
+    progress = ProgressReader(trial.store, NAME).read()
+    found = why_run(progress, progress.runs[0])
+    assert (found.state, found.reason) == ("paused", "the campaign is paused: lunch")

@@ -123,7 +123,8 @@ def test_pausing_twice_does_no_harm_and_says_so(give: Command, store: Path) -> N
     watched = give("watch", "--store", store)
     assert watched.code == 1
     assert f"ceo-arena resume trial --store {store}" in watched.err
-    assert "Run trial-s29-reference is paused: lunch" in watched.err
+    assert "Run trial-s29-reference is paused: the campaign is paused: a look at" in watched.err
+    assert "The run itself: lunch" in watched.err
 
 
 def test_what_somebody_else_carries_out_is_left_to_them(

@@ -275,6 +275,8 @@ def test_an_endpoint_is_proven_to_whoever_has_the_key(run: Run, tmp_path: Path) 
     assert (other.code, "was not launched with" in other.out) == (1, True)
     unknown = run("manifest", "endpoint", tmp_path / "public.json", "writer", url)
     assert (unknown.code, "is in the store" in unknown.err) == (2, True)
+    no_url = run("manifest", "endpoint", "small", "writer", "models.example", *within)
+    assert (no_url.code, "is not an http or https URL" in no_url.err) == (2, True)
     nobody = run("manifest", "endpoint", "small", "rival", url, *within)
     assert (nobody.code, "no commitment to an endpoint of rival" in nobody.err) == (2, True)
     assert "here: " in nobody.err

@@ -97,6 +97,7 @@ def test_a_cap_pauses_the_run_and_a_higher_one_lets_it_go_on(
     ("options", "told"),
     [
         (("--cap", "much"), "no amount"),
+        (("--cap", "-3", "--candidate", "minimalist"), "no amount"),
         (("--cap", "0"), "no amount"),
         (("--cap", "1.005"), "no amount"),
         (("--cap", "NaN"), "no amount"),
@@ -182,7 +183,7 @@ def test_an_estimate_from_a_past_lies_where_the_past_lay(
     ]
     data = ceo_arena(capsys, "results", "--store", priced, "--json").data
     cents = data["money"]["candidates"][0]["counted_cents"]
-    assert "1 past runs" in row["based_on"]
+    assert "1 past run, " in row["based_on"]
     assert row["low"] == row["high"]
     assert row["low_cents"] == pytest.approx(4 * cents, abs=4)
     shown = ceo_arena(capsys, "plan", file, "--past", priced).out

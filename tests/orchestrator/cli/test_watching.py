@@ -26,6 +26,7 @@ from orchestrator.cli.watching import (
 from orchestrator.lifecycle import CompanyWindowStatus
 from orchestrator.status.barriers import SeatAtWork
 from orchestrator.status.progress import CampaignProgress, ProgressReader, RunProgress
+from orchestrator.status.projection import Remaining, seconds_left
 from tests.orchestrator.trial import NAME, Trial
 
 
@@ -173,6 +174,7 @@ def at_work(progress: CampaignProgress) -> CampaignProgress:
     moved = replace(
         second,
         windows=2,
+        days=14,
         state="running",
         owner="ana@laptop",
         took=(100.0, 100.0),
@@ -188,8 +190,8 @@ def test_who_holds_a_barrier_and_when_all_is_done(
     progress = at_work(begun)
     assert stragglers(progress) == [
         (
-            f"{progress.runs[1].planned.run_id}: seat 2 (c2) holds window 2 for 1 min 30 s, "
-            "waiting for a reply of its model"
+            f"{progress.runs[1].planned.run_id}: seat 2 (c2) holds the window of day 14 for "
+            "1 min 30 s, waiting for a reply of its model"
         )
     ]
     # One window of the second run, and six runs of three windows, on two slots: 100 seconds and
@@ -209,7 +211,26 @@ def test_who_holds_a_barrier_and_when_all_is_done(
         LiveView(live).show(progress)
     assert isinstance(screen.file, io.StringIO)
     assert "16 min 40 s left" in screen.file.getvalue()
-    assert "seat 2 (c2) holds window 2" in screen.file.getvalue()
+    assert "seat 2 (c2) holds the window of day 14" in screen.file.getvalue()
+
+
+def test_a_window_that_is_open_for_long_is_not_done_in_the_usual_time(
+    begun: CampaignProgress,
+) -> None:
+    progress = at_work(begun)
+    _, second, *_ = progress.runs
+    (holding,) = second.stragglers
+
+    def left(open_seconds: float) -> float | None:
+        seat = replace(holding, open_seconds=open_seconds)
+        last = replace(progress, runs=(replace(second, barrier=(seat,)),))
+        return last.seconds_left
+
+    assert left(10.0) == left(100.0) == pytest.approx(100)
+    assert left(600.0) == pytest.approx(600)
+    # Those that follow it are expected to take what they usually do.
+    earlier = Remaining(windows=3, took=(100.0,), active=True, open_seconds=600.0)
+    assert seconds_left([earlier], slots=1) == pytest.approx(800)
 
 
 def test_lines_are_chosen_where_there_is_no_terminal(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_the_count_is_shared_by_all_kinds_of_failure_and_survives_restarts(offic
     assert (second.status, second.recovers) == (W.PROVIDER_ERROR, True)
     last = successor(later, "host-3").decide(TOO_LONG)
     assert (last.status, last.recovers) == (W.PROVIDER_ERROR, False)
-    assert "all 3 fresh attempts are used" in last.reason
+    assert "all 3 fresh attempts are used. `ceo-arena resume` lets this attempt" in last.reason
     failures = AttemptStore(office.run).failures()
     assert [failure.cause for failure in failures] == [
         "unreadable",
