@@ -134,9 +134,10 @@ def test_a_campaign_is_paused_and_resumed_from_another_shell(long_trial: Place) 
 
 
 def test_of_two_who_resume_at_once_one_is_told_of_the_other(long_trial: Place) -> None:
-    first_launch = long_trial.launch()
-    long_trial.wait_for_windows(21)
-    os.killpg(first_launch.pid, signal.SIGINT)
+    with long_trial.held():
+        first_launch = long_trial.launch()
+        long_trial.wait_for_windows(21)
+        os.killpg(first_launch.pid, signal.SIGINT)
     assert finished(first_launch).returncode == 130
 
     with long_trial.held():
@@ -154,16 +155,17 @@ def test_of_two_who_resume_at_once_one_is_told_of_the_other(long_trial: Place) -
 def test_leaving_hurts_nothing_and_says_how_to_go_on(
     number: signal.Signals, long_trial: Place
 ) -> None:
-    launched = long_trial.launch("--json")
-    long_trial.wait_for_windows(31)
-    started = descendants(launched)
-    if number is signal.SIGINT:
-        # As a terminal does it: to every process of the group.
-        os.killpg(launched.pid, number)
-    else:
-        # Ray's own handler of this signal would end the process after three seconds.
-        with long_trial.held():
+    # Most runs wait for a decision until the signal is there, however slow this test is.
+    with long_trial.held():
+        launched = long_trial.launch("--json")
+        long_trial.wait_for_windows(31)
+        started = descendants(launched)
+        if number is signal.SIGINT:
+            # As a terminal does it: to every process of the group.
+            os.killpg(launched.pid, number)
+        else:
             launched.send_signal(number)
+            # Ray's own handler of this signal would end the process after three seconds.
             time.sleep(4)
     left = finished(launched)
     assert left.returncode == 130, left.stderr
