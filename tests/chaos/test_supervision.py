@@ -160,7 +160,7 @@ def check_history(trial: Place) -> None:
         (2, 0, "bad_request", "fresh attempt 1"),
         (3, 0, "refused", "waits for a person"),
     }
-    states = [entry["kind"] for entry in history if entry["seat"] is None]
+    states = [entry["kind"] for entry in history if entry["run"] and entry["seat"] is None]
     assert states == ["queued", "running", "stopped", "queued", "running"]
     with open_store(str(trial.store)) as store:
         run = store.run(RunKey(CAMPAIGN, RUN))
@@ -168,9 +168,9 @@ def check_history(trial: Place) -> None:
             (fresh.key.seat, fresh.key.attempt, fresh.granted_by == "supervisor")
             for fresh in AttemptStore(run).fresh()
         }
-        acts = [(act.act, act.reason) for act in store.catalogue.acts(CAMPAIGN)]
     assert granted == {(2, 1, True), (3, 1, False)}
-    assert ("retry", "a new key") in acts
+    acts = [(entry["kind"], entry["reason"]) for entry in history if entry["target"]]
+    assert acts == [("create", ""), ("retry", "a new key"), ("resume", "")]
 
 
 def check_usage(results: dict[str, Any]) -> None:
