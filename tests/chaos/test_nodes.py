@@ -39,7 +39,7 @@ DAYS = 1400
 
 ASKING_DAYS = 28
 
-REHEARSED_DAYS = 140
+REHEARSED_DAYS = 70
 REHEARSED = (
     (resources.files("campaigns") / "library" / "rehearsal.toml")
     .read_text(encoding="utf-8")
