@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from manifests.printable import counted
 from orchestrator.cli.output import (
     ANSWER_IS_NO,
     DEFAULT_STORE,
@@ -50,8 +51,10 @@ def audit(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
         shown = [f"  {problem}" for problem in report.problems[:_MOST_SHOWN]]
         more = len(report.problems) - len(shown)
         print_text(
-            f"{len(report.problems)} problems in {report.campaigns} campaigns, {report.runs} runs, "
-            f"{report.windows:,} windows, {report.days:,} days and {report.attempts:,} sessions.",
+            f"{counted(len(report.problems), 'problem')} in "
+            f"{counted(report.campaigns, 'campaign')}, {counted(report.runs, 'run')}, "
+            f"{counted(report.windows, 'window')}, "
+            f"{counted(report.days, 'day')} and {counted(report.attempts, 'session')}.",
             *shown,
             *([f"  and {more} more, all of which --json tells."] if more else []),
         )
@@ -78,7 +81,7 @@ def backup(
     if as_json:
         print_json({"directory": str(to), "databases": files})
     else:
-        notice(f"{files} databases of {store_shown(store)} are in {to}.")
+        notice(f"{to} has {counted(files, 'database')} of {store_shown(store)}.")
 
 
 @app.command()
@@ -126,5 +129,6 @@ def copy(
     if as_json:
         print_json(copied.to_json())
         return
-    there = "were there already" if copied.was_there else "are there now"
-    notice(f"{copied.runs} runs with {copied.rows:,} rows {there}. Go on with: --store {to}")
+    there = "Before, it had got" if copied.was_there else "It has got"
+    brought = f"{counted(copied.runs, 'run')} with {counted(copied.rows, 'row')}"
+    notice(f"{there} {brought}. Go on with: --store {to}")

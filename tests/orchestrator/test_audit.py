@@ -219,7 +219,7 @@ class TestCommand:
     def test_a_clean_store(self, capsys: Capture, whole: Path) -> None:
         answer = ceo_arena(capsys, "audit", "--store", whole)
         assert (answer.code, answer.err) == (0, "")
-        assert answer.out.startswith("0 problems in 1 campaigns, 2 runs, 2 windows, 10 days")
+        assert answer.out.startswith("0 problems in 1 campaign, 2 runs, 2 windows, 10 days")
         answer = ceo_arena(capsys, "audit", "--store", whole, "--json")
         assert answer.data["clean"]
         assert answer.data["problems"] == []

@@ -36,7 +36,7 @@ def test_a_backup_goes_where_the_command_is_given(
 def test_a_backup_is_a_store(capsys: Capture, store: Path, tmp_path: Path) -> None:
     answer = ceo_arena(capsys, "backup", tmp_path / "monday", "--store", store)
     assert (answer.code, answer.out) == (0, "")
-    assert f"2 databases of {store} are in {tmp_path / 'monday'}." in answer.err
+    assert f"{tmp_path / 'monday'} has 2 databases of {store}." in answer.err
     with open_store(str(tmp_path / "monday")) as copy:
         assert copy.run(samples.KEY).status().status == "running"
     answer = ceo_arena(capsys, "backup", tmp_path / "monday", "--store", store)
@@ -51,7 +51,7 @@ def test_a_copy_says_where_to_go_on(capsys: Capture, store: Path, postgresql: Se
     url = postgresql.url(postgresql.new_database())
     answer = ceo_arena(capsys, "copy", url, "--store", store)
     assert (answer.code, answer.out) == (0, "")
-    assert "1 runs with " in answer.err
+    assert "It has got 1 run with " in answer.err
     assert f"Go on with: --store {url}" in answer.err
     answer = ceo_arena(capsys, "copy", url, "--store", store, "--json")
     assert answer.data == {"runs": 1, "rows": answer.data["rows"], "was_there": True}
