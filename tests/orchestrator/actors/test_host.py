@@ -42,7 +42,7 @@ def test_a_host_plays_only_with_the_package_of_the_manifest(
         else:
             assert end.state is RunState.PLANNED
             assert "engine/new.py" in end.trouble
-            assert f"the package it was started with (ceo-arena {version})" in end.trouble
+            assert f"the package it was started with (ceo-arena {version}, source " in end.trouble
 
 
 def test_a_host_that_nobody_asks_for_any_more_gives_its_runs_up(
