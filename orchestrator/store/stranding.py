@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy import Connection, inspect, select
 
 from manifests.canonical import parse_json
-from manifests.errors import StoreError
+from manifests.errors import IntegrityError, StoreError
 from manifests.fingerprints import PACKAGES, source_fingerprint
 from orchestrator.lifecycle import RunState
 from orchestrator.store.records import RunKey
@@ -20,7 +20,7 @@ def check_nothing_is_stranded(
     catalogue: Connection, place: object, is_completed: Callable[[RunKey], bool]
 ) -> None:
     """Raise StoreError when the older store at a place has a campaign that another package froze,
-    and of which a run is not completed.
+    and of which a run is not completed, and IntegrityError when a manifest is damaged.
     """
     unfinished = [
         f"{name} (source {source})"
@@ -48,14 +48,22 @@ def completed_in(connection: Connection, key: RunKey) -> bool:
 
 
 def _frozen_elsewhere(catalogue: Connection) -> Iterator[tuple[str, str]]:
-    """The campaigns that other sources than these froze, with the digest of theirs."""
+    """The campaigns that other sources than these froze, with the digest of theirs. Raises
+    IntegrityError when a manifest names none.
+    """
     # Before the first revision there are no tables.
     if not inspect(catalogue).has_table(campaigns.name):
         return
     own = source_fingerprint(PACKAGES).overall
     for name, content in catalogue.execute(select(campaigns.c.name, campaigns.c.manifest)).all():
         manifest = parse_json(content, f"The stored manifest of campaign {name}")
-        source = manifest["decisive"]["sources"]["overall"]
+        try:
+            source = manifest["decisive"]["sources"]["overall"]
+        except (KeyError, TypeError) as error:
+            raise IntegrityError(
+                f"The stored manifest of campaign {name} names no sources.",
+                "Put back the database that belongs to this campaign.",
+            ) from error
         if source != own:
             yield name, source
 

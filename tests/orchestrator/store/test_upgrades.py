@@ -14,7 +14,7 @@ import pytest
 from alembic import command
 from sqlalchemy import make_url
 
-from manifests.errors import StoreError
+from manifests.errors import IntegrityError, StoreError
 from manifests.fingerprints import PACKAGES, source_fingerprint
 from orchestrator.lifecycle import RunState
 from orchestrator.owners import own_name
@@ -209,6 +209,14 @@ def test_what_this_package_froze_goes_on_with_it(old: Path) -> None:
     )
     open_store(str(old)).close()
     assert revision(old) == REVISION
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"decisive":{"sources":null}}'])
+def test_a_damaged_manifest_is_named(old: Path, content: str) -> None:
+    raw.execute(str(old), f"UPDATE campaigns SET manifest = CAST('{content}' AS BLOB)")
+    with pytest.raises(IntegrityError, match="manifest of campaign trial names no sources"):
+        open_store(str(old))
+    assert revision(old) == "0002"
 
 
 def test_a_server_is_left_alone_as_well(postgresql: Server) -> None:
